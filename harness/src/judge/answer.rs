@@ -11,7 +11,7 @@ use super::location::{self, Comparison};
 use super::{datagrams, forwarded, grpc};
 use crate::dialects::Implied;
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd, UdpEnd};
-use crate::scenario::{Answer, CLEAR_TEXT, GrpcCode, HeaderTest, Level, Seen, Share};
+use crate::scenario::{Answer, GrpcCode, HeaderTest, Level, Seen, Share};
 
 /// The status codes of a timeout.
 const TIMED_OUT: [u16; 2] = [504, 408];
@@ -39,13 +39,16 @@ pub(super) fn compare(
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
-        Answer::TlsBackend { backend, certificate, trusted, alpn } => {
+        Answer::TlsBackend { backend, certificate, trusted, alpn, server_name } => {
             // Who shakes hands otherwise is not who was meant, and what it says within does not count.
-            if check.shaken((certificate.as_deref(), trusted.as_deref()), alpn, exchange)
-                && answered_by(exchange, bindings) != Some(backend.as_str())
-            {
+            if !check.shaken((certificate.as_deref(), trusted.as_deref()), alpn, exchange) {
+                return check.misses;
+            }
+            if answered_by(exchange, bindings) != Some(backend.as_str()) {
                 let expected = format!("a line from backend {backend} over TLS");
                 check.miss("", level, expected, in_words(exchange, bindings));
+            } else if let Some(wanted) = server_name {
+                check.asked_for(wanted, echo_of(exchange).as_ref());
             }
         }
         Answer::TcpRefused => {
@@ -286,22 +289,7 @@ impl Check<'_> {
             }
         }
         if let Some(wanted) = &expected.server_name {
-            let saw = echo.as_ref().map(|echo| match echo.get("tls") {
-                None | Some(Value::Null) => CLEAR_TEXT,
-                Some(tls) => tls["serverName"].as_str().unwrap_or_default(),
-            });
-            if saw != Some(wanted.as_str()) {
-                let words = match wanted.as_str() {
-                    CLEAR_TEXT => "the backend sees clear text".to_owned(),
-                    name => format!("the backend sees TLS with the server name {name:?}"),
-                };
-                let seen = match saw {
-                    None => "no echo".to_owned(),
-                    Some(CLEAR_TEXT) => "it saw clear text".to_owned(),
-                    Some(name) => format!("it saw {name:?}"),
-                };
-                self.miss(".seen.tls", self.level, words, seen);
-            }
+            self.asked_for(wanted, echo.as_ref());
         }
         if let Some(wanted) = &expected.seen_messages {
             let seen: Option<Vec<&str>> = echo

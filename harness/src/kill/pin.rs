@@ -49,6 +49,8 @@ pub(super) enum Pin {
     Forged,
     /// Handshakes agree on this protocol, or on none.
     Protocol(Option<String>),
+    /// Connections to backends of streams ask for this server name, where they are within TLS.
+    StreamName(String),
     /// Something answers at a Gateway's listener for this host.
     Occupy(Spot, String),
     /// Connections to a Gateway's listener are held or answered, whether or not the data plane listens there.
@@ -98,6 +100,10 @@ impl Pin {
             }
             Pin::Protocol(protocol) => {
                 tamper.protocol(protocol.as_deref());
+                Ok(())
+            }
+            Pin::StreamName(name) => {
+                tamper.stream_name(&name);
                 Ok(())
             }
             Pin::Occupy(spot, host) => {
@@ -184,6 +190,9 @@ pub(super) fn pin(scenario: &Scenario, asserted: &Asserted) -> Option<Pin> {
         Asserted::Seen(_, SeenPart::Certificate) => Some(Pin::Certificate),
         Asserted::Seen(_, SeenPart::Trusted) => Some(Pin::Forged),
         Asserted::Seen(probe, SeenPart::Alpn) => Some(Pin::Protocol(protocol(probe))),
+        Asserted::Seen(probe, SeenPart::ServerName) if matches!(probe.answer, Answer::TlsBackend { .. }) => {
+            Some(Pin::StreamName(format!("{OTHER}.invalid")))
+        }
         Asserted::Seen(probe, part) => Some(Pin::Answer(host(probe)?, seen(probe, part)?)),
     }
 }

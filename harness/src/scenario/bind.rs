@@ -224,8 +224,10 @@ impl Binder<'_> {
         for value in probe.headers.values_mut().flatten().chain(&mut probe.among) {
             *value = self.resolver.text(value)?;
         }
-        if let Answer::TlsBackend { certificate: Some(name), .. } = &mut probe.answer {
-            *name = self.resolver.text(name)?;
+        if let Answer::TlsBackend { certificate, server_name, .. } = &mut probe.answer {
+            for name in certificate.iter_mut().chain(server_name) {
+                *name = self.resolver.text(name)?;
+            }
         }
         if let Answer::Http(seen) = &mut probe.answer {
             for text in seen.texts_mut() {

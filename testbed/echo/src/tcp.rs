@@ -30,12 +30,23 @@ pub(crate) struct Greeting<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<&'a str>,
     pub(crate) peer: SocketAddr,
+    /// What the handshake said, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tls: Option<Asked<'a>>,
+}
+
+/// What a client asked for in the handshake.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Asked<'a> {
+    /// The server name; empty if none was.
+    pub(crate) server_name: &'a str,
 }
 
 pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Backend>, closing: CancellationToken) {
     let conversing = async {
         stream.set_nodelay(true)?;
-        converse(stream, peer, &backend).await
+        converse(stream, peer, (&backend, None)).await
     };
     if let Some(Err(error)) = closing.run_until_cancelled(conversing).await {
         tracing::debug!(%error, "stream ended");
@@ -52,7 +63,7 @@ pub(crate) async fn greet(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
 async fn speak(mut stream: TcpStream, peer: SocketAddr, backend: &Backend) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let (read, mut write) = stream.split();
-    write.write_all(&line_of(&Greeting { identity: &backend.identity, request_id: None, peer })?).await?;
+    write.write_all(&line_of(&Greeting { identity: &backend.identity, request_id: None, peer, tls: None })?).await?;
     copy_buf(&mut BufReader::new(read), &mut write).await?;
     write.shutdown().await
 }
@@ -63,11 +74,11 @@ pub(crate) fn line_of(greeting: &Greeting<'_>) -> std::io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Answers the first line, and returns what follows.
+/// Answers the first line, and returns what follows. Within TLS the server name is that of the handshake.
 pub(crate) async fn converse(
     stream: impl AsyncRead + AsyncWrite,
     peer: SocketAddr,
-    backend: &Backend,
+    (backend, server_name): (&Backend, Option<&str>),
 ) -> std::io::Result<()> {
     let (read, mut write) = split(stream);
     let mut read = BufReader::new(read);
@@ -80,7 +91,8 @@ pub(crate) async fn converse(
     let mut words = text.split_whitespace();
     let request_id = words.next().map(str::to_owned);
     let is_at_end = words.next() == Some(AT_END);
-    let greeting = Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer };
+    let tls = server_name.map(|server_name| Asked { server_name });
+    let greeting = Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer, tls };
     let answer = line_of(&greeting)?;
     backend.journal.write(Entry {
         backend: backend.identity.clone(),

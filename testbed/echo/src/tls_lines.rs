@@ -46,7 +46,9 @@ pub(crate) async fn serve(stream: TcpStream, peer: SocketAddr, backend: Arc<Back
     let Some(server) = &backend.server else { return };
     let conversing = async {
         stream.set_nodelay(true)?;
-        tcp::converse(accept(stream, server).await?, peer, &backend).await
+        let stream = accept(stream, server).await?;
+        let server_name = stream.get_ref().1.server_name().unwrap_or_default().to_owned();
+        tcp::converse(stream, peer, (&backend, Some(&server_name))).await
     };
     if let Some(Err(error)) = closing.run_until_cancelled(conversing).await {
         tracing::debug!(%error, "stream ended");

@@ -55,7 +55,7 @@ async fn answer(
         Protocol::Quoting => Some(quoted(datagram, &backend.identity)?),
         _ => {
             let mut answer =
-                line_of(&Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer })?;
+                line_of(&Greeting { identity: &backend.identity, request_id: request_id.as_deref(), peer, tls: None })?;
             answer.extend_from_slice(datagram);
             Some(answer)
         }

@@ -1,7 +1,10 @@
 //! A handshake against what is expected of it: whose certificate is presented, and which protocol is agreed on.
 
+use serde_json::Value;
+
 use super::Check;
 use crate::log::{Exchange, NO_PROTOCOL, PeerCertificate, ProbeRequest};
+use crate::scenario::CLEAR_TEXT;
 
 impl Check<'_> {
     /// Looks at a handshake, if it came to its end. Whether nothing was wrong with it.
@@ -55,6 +58,27 @@ impl Check<'_> {
         };
         self.miss(".trusted", self.level, expected, seen);
         false
+    }
+
+    /// Looks at the server name of the handshake that a backend saw, by its own account.
+    pub(super) fn asked_for(&mut self, wanted: &str, echo: Option<&Value>) {
+        let saw = echo.map(|echo| match echo.get("tls") {
+            None | Some(Value::Null) => CLEAR_TEXT,
+            Some(tls) => tls["serverName"].as_str().unwrap_or_default(),
+        });
+        if saw == Some(wanted) {
+            return;
+        }
+        let words = match wanted {
+            CLEAR_TEXT => "the backend sees clear text".to_owned(),
+            name => format!("the backend sees TLS with the server name {name:?}"),
+        };
+        let seen = match saw {
+            None => "no echo".to_owned(),
+            Some(CLEAR_TEXT) => "it saw clear text".to_owned(),
+            Some(name) => format!("it saw {name:?}"),
+        };
+        self.miss(".seen.tls", self.level, words, seen);
     }
 
     /// Looks at what a handshake agreed on. One that came to no end is for the answer to tell.

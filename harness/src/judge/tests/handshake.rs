@@ -1,10 +1,11 @@
 //! What handshakes are held against.
 
 use rstest::rstest;
+use serde_json::{Value, json};
 
 use super::driver::*;
 use crate::judge::answer::compare;
-use crate::log::{Elapsed, HttpRequest, ProbeRequest};
+use crate::log::{EchoText, Elapsed, HttpRequest, ProbeRequest, TcpEnd};
 use crate::scenario::{Answer, Level, Probe, Seen};
 
 fn first_finding(probe: Probe, back: Back) -> Option<(String, String, String)> {
@@ -33,9 +34,30 @@ fn what_is_agreed_on_is_among_what_may_be(
     let seen = Seen { backend: Some("echo".to_owned()), alpn: alpn.clone(), ..Seen::default() };
     let request = Probe { contrast: false, ..get(Answer::Http(Box::new(seen))) };
     assert_eq!(first_finding(request, back(|agreed| Back::Agreed(agreed, "echo-pod"))), told);
-    let answer = Answer::TlsBackend { backend: "echo".to_owned(), certificate: None, trusted: None, alpn };
+    let answer =
+        Answer::TlsBackend { backend: "echo".to_owned(), certificate: None, trusted: None, alpn, server_name: None };
     let stream = Probe { method: None, host: None, contrast: false, ..get(answer) };
     assert_eq!(first_finding(stream, back(|agreed| Back::AgreedLine(agreed, "echo-pod"))), told);
+}
+
+/// What a backend of streams tells of the handshake with it, and what then is told.
+#[rstest]
+#[case::as_asked(json!({"pod": "echo-pod", "tls": {"serverName": "a.test"}}), None)]
+#[case::another(json!({"pod": "echo-pod", "tls": {"serverName": "b.test"}}), Some("it saw \"b.test\""))]
+#[case::none(json!({"pod": "echo-pod", "tls": {"serverName": ""}}), Some("it saw \"\""))]
+#[case::clear_text(json!({"pod": "echo-pod"}), Some("it saw clear text"))]
+fn the_server_name_that_a_backend_of_streams_saw_is_the_one(#[case] echo: Value, #[case] told: Option<&str>) {
+    let answer = Answer::TlsBackend {
+        backend: "echo".to_owned(),
+        certificate: None,
+        trusted: None,
+        alpn: Vec::new(),
+        server_name: Some("a.test".to_owned()),
+    };
+    let stream = Probe { method: None, host: None, contrast: false, ..get(answer) };
+    let back = Back::Tcp(TcpEnd::Answered { line: String::new(), echo: EchoText::of(&echo) });
+    let found = first_finding(stream, back).map(|(expectation, _, seen)| (expectation, seen));
+    assert_eq!(found, told.map(|seen| ("steps[0].probe.seen.tls".to_owned(), seen.to_owned())));
 }
 
 /// What is presented, what is asked of it, and what then is told.

@@ -52,8 +52,8 @@ pub fn needs(scenario: &Scenario) -> Needs {
                 if let Answer::Http(seen) = &probe.answer {
                     seen.texts().into_iter().for_each(|text| needs.text(text));
                 }
-                if let Answer::TlsBackend { certificate: Some(name), .. } = &probe.answer {
-                    needs.text(name);
+                if let Answer::TlsBackend { certificate, server_name, .. } = &probe.answer {
+                    certificate.iter().chain(server_name).for_each(|name| needs.text(name));
                 }
             }
             Verb::Script(script) => script.rules.iter().for_each(|rule| needs.value(rule)),

@@ -48,8 +48,9 @@ pub(super) fn negate(site: Site<'_>, backends: &[String]) -> bool {
         }
         Site::Answer(probe) => negate_answer(&mut probe.answer, backends),
         Site::Seen(probe, part) => {
-            if let Answer::TlsBackend { certificate, trusted, alpn, .. } = &mut probe.answer {
+            if let Answer::TlsBackend { certificate, trusted, alpn, server_name, .. } = &mut probe.answer {
                 match part {
+                    SeenPart::ServerName => *server_name = server_name.take().map(|name| format!("inverted.{name}")),
                     SeenPart::Alpn => *alpn = vec![OTHER.to_owned()],
                     SeenPart::Trusted => *trusted = Some(OTHER.to_owned()),
                     _ => *certificate = certificate.take().map(|name| format!("inverted.{name}")),

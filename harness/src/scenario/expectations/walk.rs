@@ -417,11 +417,12 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
     match &probe.answer {
         Answer::Http(_) => walk_seen(probe, base, &about, visitor),
         Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
-        Answer::TlsBackend { certificate, trusted, alpn, .. } => {
+        Answer::TlsBackend { certificate, trusted, alpn, server_name, .. } => {
             let given = [
                 ("certificate", certificate.is_some(), SeenPart::Certificate),
                 ("trusted", trusted.is_some(), SeenPart::Trusted),
                 ("alpn", !alpn.is_empty(), SeenPart::Alpn),
+                ("seen.tls", server_name.is_some(), SeenPart::ServerName),
             ];
             visitor(about.expectation(base.to_owned()), Site::Answer(probe));
             for (name, _, part) in given.into_iter().filter(|(_, given, _)| *given) {

@@ -24,6 +24,8 @@ pub enum Answer {
         trusted: Option<String>,
         /// The protocols of which the handshake agrees on one; `none` among them: or on none. Empty: whatever it agrees on.
         alpn: Vec<String>,
+        /// The server name of the handshake that the backend saw.
+        server_name: Option<String>,
     },
     /// TCP: refused, reset or closed before any byte. A hang fails. TLS: likewise before any byte of the stream within, and ended
     /// by an alert too.

@@ -4,6 +4,7 @@ use super::build::{boolean, strings, text};
 use super::check::Checker;
 use super::tree::{Mark, Node};
 use crate::log::{Chain, ClientCertificate, Extension, NO_PROTOCOL};
+use crate::scenario::CLEAR_TEXT;
 
 /// How long the name of a protocol may be, in bytes: its length is one byte of the handshake.
 const LONGEST_PROTOCOL: usize = 255;
@@ -91,6 +92,22 @@ pub(super) fn protocols(list: &Node, checker: &mut Checker<'_>) -> Vec<String> {
         checker.report(list.mark, format!("`{}` is named twice", twice.1), None);
     }
     names
+}
+
+/// What may be expected of a stream within TLS beside its backend.
+pub(super) const WITHIN_TLS: [&str; 4] = ["certificate", "trusted", "alpn", "seen"];
+
+/// The server name that the backend of a stream within TLS saw; nothing else is seen of one.
+pub(super) fn server_name(seen: &Node, checker: &mut Checker<'_>) -> Option<String> {
+    if let Some((key, _)) = seen.entries().iter().find(|(key, _)| key.name != "tls") {
+        checker.report(key.mark, format!("`{}` is not seen of a stream", key.name), None);
+    }
+    let name = text(seen, "tls").map(str::to_owned);
+    if name.as_deref() == Some(CLEAR_TEXT) {
+        let help = Some("leave it out for a backend of `protocol: tcp`, which answers clear text alone".to_owned());
+        checker.report(seen.mark, "no backend tells of a stream in clear text".to_owned(), help);
+    }
+    name
 }
 
 /// The protocols that a stream names in its handshake.

@@ -30,6 +30,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "IMPL-41",
             "upstream:GatewaySecretMissingReferenceGrant",
             "upstream:TLSRouteInvalidReferenceGrant",
+            "upstream:UDPRouteInvalidCrossNamespaceBackendRef",
         ],
         seam: Seam::Snapshot(|| view(grant_everything)),
     },
@@ -131,14 +132,16 @@ pub(super) const FAULTS: &[Fault] = &[
             "blind:HTTPRouteInvalidReferenceGrant.3",
             "IMPL-41",
             "upstream:GatewaySecretReferenceGrantSpecific",
+            "upstream:UDPRouteReferenceGrant",
         ],
         seam: Seam::Snapshot(|| {
             remember(|memory, snapshot| {
-                let routes = snapshot.all(Kind::HttpRoute).map(|route| route.meta.creation_timestamp.clone()).min();
+                let mut kinds = [Kind::HttpRoute, Kind::UdpRoute].into_iter();
+                let has_routes = kinds.any(|kind| snapshot.all(kind).next().is_some());
                 let grants: Vec<_> = snapshot.all(Kind::ReferenceGrant).cloned().collect();
                 for grant in grants {
                     let id = (Kind::ReferenceGrant, grant.key());
-                    if memory.objects.contains_key(&id) || routes.is_none() {
+                    if memory.objects.contains_key(&id) || !has_routes {
                         memory.objects.insert(id, grant);
                     } else {
                         snapshot.remove(Kind::ReferenceGrant, &grant.key());

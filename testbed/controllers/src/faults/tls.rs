@@ -1,6 +1,6 @@
 //! TLS streams: which connections get where, and what is said of their routes and listeners.
 
-use gateproof_proxy::config::{Config, Hostname, Protocol, StreamListener, TcpTarget, TlsPort};
+use gateproof_proxy::config::{Config, Hostname, PeerName, Protocol, StreamListener, StreamRoute, TcpTarget, TlsPort};
 
 use super::{
     Fault, Seam,
@@ -35,6 +35,13 @@ fn alone(config: &mut Config) -> impl Iterator<Item = &mut StreamListener> {
 fn mixed(config: &mut Config) -> impl Iterator<Item = &mut TlsPort> {
     let ends = |port: &TlsPort, here: bool| port.streams.iter().any(|stream| stream.certificates.is_some() == here);
     ports(config).filter(move |port| ends(port, true) && ends(port, false))
+}
+
+/// Whether a listener has a wildcard, and one route with one hostname and one backend.
+fn has_one_route(stream: &StreamListener) -> bool {
+    let is_plain =
+        |route: &StreamRoute| matches!(route.hostnames[..], [Hostname::Exact(_)]) && route.backends.len() == 1;
+    matches!(stream.hostname, Hostname::Wildcard(_)) && matches!(&stream.routes[..], [route] if is_plain(route))
 }
 
 /// Lets a listener take whatever comes, and gives it to its first route.
@@ -114,6 +121,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "prefers-younger-tlsroutes",
+        summary: "Gives a connection to the youngest of the TLSRoutes that have one hostname.",
+        clauses: &["OWN-29"],
+        seam: Seam::Config(|| {
+            serve(|_, config| streams(config).for_each(|stream| stream.routes.reverse()))
+        }),
+    },
+    Fault {
         name: "orders-tlsroutes-by-intersection",
         summary: "Compares TLSRoutes by what their listener takes of their hostnames, not by what they say.",
         clauses: &["blind:TLSRouteMultipleRoutesAttachmentSameHostnameIntersection.1"],
@@ -124,6 +139,64 @@ pub(super) const FAULTS: &[Fault] = &[
                     for route in &mut stream.routes {
                         route.hostnames = route.hostnames.iter().filter_map(taken).collect();
                     }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "asks-backends-of-streams-for-the-hostname-of-the-route",
+        summary: "Names the hostname of a TLSRoute in the handshake with its backend, and not the one of the policy.",
+        clauses: &["upstream:BackendTLSPolicyTLSRouteTerminate"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for route in streams(config).flat_map(|stream| &mut stream.routes) {
+                    let [Hostname::Exact(host)] = &route.hostnames[..] else { continue };
+                    for backend in &mut route.backends {
+                        let TcpTarget::Encrypted { tls, .. } = &mut backend.target else { continue };
+                        let asked = std::mem::replace(&mut tls.server_name, host.clone());
+                        if tls.names.is_empty() {
+                            tls.names.push(PeerName::Dns(asked));
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "hides-tlsroutes-of-broader-hostnames",
+        summary: "Serves nothing of a TLSRoute with a wildcard that takes the hostname of another one at the same listener.",
+        clauses: &["blind:TLSRouteMultipleRoutesAttachmentSameHostnameIntersection.2"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for stream in streams(config) {
+                    let all: Vec<Hostname> = stream.routes.iter().flat_map(|route| route.hostnames.clone()).collect();
+                    let takes =
+                        |own: &Hostname| all.iter().any(|one| one != own && intersect(own, one).as_ref() == Some(one));
+                    stream.routes.retain(|route| !route.hostnames.iter().any(takes));
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "passes-nothing-on-for-a-lone-tlsroute",
+        summary: "Passes TLS on at a listener with a wildcard once two routes are attached to it, and not for one.",
+        clauses: &["upstream:TLSRouteSimpleSameNamespace"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for stream in alone(config).filter(|stream| stream.certificates.is_none() && has_one_route(stream)) {
+                    stream.routes.clear();
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "passes-tls-on-for-a-lone-tlsroute",
+        summary: "Passes TLS on where a listener with a wildcard is to terminate it and has one route.",
+        clauses: &["upstream:TLSRouteTerminateSimpleSameNamespace"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for stream in alone(config).filter(|stream| has_one_route(stream)) {
+                    stream.certificates = None;
                 }
             })
         }),

@@ -14,19 +14,12 @@ use serde_json::Value;
 use super::{
     Fault, Seam,
     snapshot::grant_everything,
-    tools::{backend_refs, drop_at, each, serve, serve_from, serve_past, view},
+    tools::{backend_refs, drop_at, listeners, say, serve, serve_from, serve_past, view},
 };
-use crate::snapshot::{Kind, Snapshot};
-
-/// Grants UDPRoutes everything.
-fn grant_datagrams(snapshot: &mut Snapshot) {
-    grant_everything(snapshot);
-    snapshot.edit(Kind::ReferenceGrant, |grant| {
-        each(grant, "/spec/from").filter(|from| from["kind"] == "TCPRoute").for_each(|from| {
-            from["kind"] = "UDPRoute".into();
-        });
-    });
-}
+use crate::{
+    model::{GATEWAY_GROUP, RouteKind},
+    snapshot::Kind,
+};
 
 /// Lets the first answer of each flow through.
 #[derive(Default)]
@@ -99,7 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:UDPRouteInvalidCrossNamespaceBackendRef.1"],
         seam: Seam::Config(|| {
             serve(|seen, config| {
-                let otherwise = seen.otherwise(grant_datagrams).config.listeners;
+                let otherwise = seen.otherwise(grant_everything).config.listeners;
                 for listener in config.listeners.iter_mut() {
                     let is_same = |one: &&Listener| {
                         (one.address, one.port) == (listener.address, listener.port)
@@ -173,5 +166,19 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Goes on serving a UDPRoute after it is deleted.",
         clauses: &["blind:Generic.14", "blind:UDPRouteMultipleRoutesAttachment.1"],
         seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_removed(snapshot, Kind::UdpRoute))),
+    },
+    Fault {
+        name: "lists-tcproutes-on-udp-listeners",
+        summary: "Lists TCPRoute among the kinds that a UDP listener supports.",
+        clauses: &["GEP1364-38"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                let is_udp = |kinds: &[RouteKind]| kinds.iter().any(|kind| kind.kind == "UDPRoute");
+                for listener in listeners(statuses).filter(|listener| is_udp(&listener.supported_kinds)) {
+                    let kind = RouteKind { group: GATEWAY_GROUP.into(), kind: "TCPRoute".into() };
+                    listener.supported_kinds.push(kind);
+                }
+            })
+        }),
     },
 ];

@@ -81,6 +81,23 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "misses-paths-without-the-slash-of-their-prefix",
+        summary: "Takes the slash at the end of a PathPrefix for a part of it, so that the path without it does not match.",
+        clauses: &["blind:HTTPRoutePathMatchOrder.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for one in rules(config).flat_map(|rule| &mut rule.matches) {
+                    if let PathMatch::Prefix(path) = &one.path
+                        && path.len() > 1
+                        && path.ends_with('/')
+                    {
+                        one.path = PathMatch::Text(path.clone());
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "ignores-header-matches",
         summary: "Leaves header matches out.",
         clauses: &[

@@ -1,7 +1,7 @@
 //! Faults in how a call is taken, forwarded and answered.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -127,6 +127,34 @@ impl Exchange for ForwardsOneMessage {
     }
 }
 
+/// Ends calls that do not come through to a backend within TLS with INTERNAL.
+#[derive(Default)]
+struct BlamesItselfForTls(Mutex<HashSet<u64>>);
+
+#[async_trait]
+impl Exchange for BlamesItselfForTls {
+    fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(&request.connection.id);
+        if let BackendChoice::Forward { backend, .. } = drawn
+            && route.target(backend).is_some_and(|target| target.tls().is_some())
+        {
+            known.insert(request.connection.id);
+        }
+        drawn
+    }
+
+    async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        let is_within_tls = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.connection.id);
+        if let Some(code) =
+            response.headers_mut().get_mut(STATUS).filter(|code| is_within_tls && code.as_bytes() == b"14")
+        {
+            *code = 13.into();
+        }
+        Some(response)
+    }
+}
+
 /// The trailers of a frame, changed.
 fn with_trailers(frame: Frame<Bytes>, change: impl FnOnce(&mut HeaderMap)) -> Frame<Bytes> {
     match frame.into_trailers() {
@@ -165,6 +193,12 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         summary: "Gives a call to the last rule that takes it where the first has a longer service or method.",
         clauses: &["GRPC-03"],
         seam: Seam::Exchange(|| Arc::new(Finds(last_rule))),
+    },
+    Fault {
+        name: "ends-calls-to-strangers-with-internal",
+        summary: "Ends a call with INTERNAL where the backend does not show the certificate that its policy asks for.",
+        clauses: &["blind:BackendTLSPolicyGRPCRoute.3"],
+        seam: Seam::Exchange(|| Arc::new(BlamesItselfForTls::default())),
     },
     Fault {
         name: "drops-binary-metadata",

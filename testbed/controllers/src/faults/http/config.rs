@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use gateproof_proxy::config::{BackendTarget, Filter, Protocol, RouteId};
+use gateproof_proxy::config::{BackendTarget, Filter, PathMatch, Protocol, RouteId};
 use serde_json::Value;
 
 use super::super::{
     Fault, Seam,
-    tools::{drop_field, each, filters, keep_of_rules, rules, serve, serve_from, virtual_hosts},
+    tools::{drop_field, each, filters, hosts, keep_of_rules, rules, serve, serve_from, virtual_hosts},
 };
 use crate::snapshot::{Kind, Snapshot};
 
@@ -230,6 +230,25 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                             rewrite.hostname = None;
                         }
                     }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "leaves-named-rules-out",
+        summary: "Serves no rule of an HTTPRoute or GRPCRoute that has a name.",
+        clauses: &["upstream:HTTPRouteNamedRule", "blind:HTTPRouteNamedRule.1", "upstream:GRPCRouteNamedRule"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                for host in hosts(config) {
+                    host.routes.retain(|rule| {
+                        let is_named = |kind: Kind| {
+                            let route = seen.snapshot.get(kind, &rule.id.namespace, &rule.id.name);
+                            route.is_some_and(|route| route.raw["spec"]["rules"][rule.id.rule]["name"].is_string())
+                        };
+                        let is_call = rule.matches.iter().any(|one| matches!(one.path, PathMatch::Rpc { .. }));
+                        !is_named(if is_call { Kind::GrpcRoute } else { Kind::HttpRoute })
+                    });
                 }
             })
         }),

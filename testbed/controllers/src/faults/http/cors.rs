@@ -94,6 +94,18 @@ pub(in super::super) const CONFIG: &[Fault] = &[
         }),
     },
     Fault {
+        name: "leaves-cors-off-redirects-and-rewrites",
+        summary: "Leaves a CORS filter out where the rule redirects or rewrites too.",
+        clauses: &["OWN-41", "blind:HTTPRouteCORS.8"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let moves = |of: &Filter| matches!(of, Filter::RequestRedirect(_) | Filter::UrlRewrite(_));
+                let moving = filters(config).filter(|list| list.iter().any(moves));
+                moving.for_each(|list| list.retain(|of| !matches!(of, Filter::Cors(_))));
+            })
+        }),
+    },
+    Fault {
         name: "allows-origins-of-any-scheme",
         summary: "Takes no notice of the scheme of an origin.",
         clauses: &["blind:HTTPRouteCORS.2"],

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateproof_proxy::config::{Config, Filter, Hostname, PathModifier, Protocol, RequestRedirect, Route, RouteId};
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode, header::LOCATION};
 
 use super::super::{
     Fault, Seam,
@@ -17,6 +17,18 @@ fn redirects(rule: &mut Route) -> impl Iterator<Item = &mut RequestRedirect> {
         Filter::RequestRedirect(redirect) => Some(redirect),
         _ => None,
     })
+}
+
+/// The same place with the port that its scheme has anyway; nothing where a port is said.
+fn spell_port_out(location: &str) -> Option<String> {
+    let (scheme, behind) = location.split_once("://")?;
+    let port = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    let (authority, rest) = behind.split_at(behind.find(['/', '?', '#']).unwrap_or(behind.len()));
+    (!authority.contains(':')).then(|| format!("{scheme}://{authority}:{port}{rest}"))
 }
 
 /// Gives every rule of a route the host that its first one rewrites to.
@@ -129,6 +141,35 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                 let is_plain = [Method::GET, Method::POST].contains(&request.method);
                 if response.status() == StatusCode::SEE_OTHER && !is_plain {
                     *response.status_mut() = StatusCode::FOUND;
+                }
+            }))
+        }),
+    },
+    Fault {
+        name: "loses-paths-in-redirects",
+        summary: "Redirects to the root of another host with 301 where the filter says nothing of the path.",
+        clauses: &["blind:HTTPRouteRedirectHostAndStatus.3"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let elsewhere = |to: &&mut RequestRedirect| {
+                    to.status == 301 && to.hostname.is_some() && to.path.is_none() && to.scheme.is_none()
+                };
+                for to in rules(config).flat_map(redirects).filter(elsewhere) {
+                    to.path = Some(PathModifier::ReplaceFullPath("/".into()));
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "spells-ports-of-redirects-out",
+        summary: "Spells out in the Location of a redirect the port that its scheme has anyway.",
+        clauses: &["OWN-40", "blind:HTTPRouteRedirectPortAndScheme.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Answers(|_, response| {
+                let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+                let longer = location.and_then(spell_port_out).and_then(|url| HeaderValue::try_from(url).ok());
+                if let Some(longer) = longer.filter(|_| response.status().is_redirection()) {
+                    response.headers_mut().insert(LOCATION, longer);
                 }
             }))
         }),

@@ -2,6 +2,7 @@
 
 mod acts;
 pub(super) mod clients;
+pub(super) mod ends;
 pub(super) mod routes;
 
 use acts::*;

@@ -14,7 +14,7 @@ use crate::{
 /// A grant in every namespace that lets everything of ours refer to everything there.
 pub(in crate::faults) fn grant_everything(snapshot: &mut Snapshot) {
     let names: Vec<String> = snapshot.namespaces().map(|(object, _)| object.meta.name.clone()).collect();
-    let kinds = ["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "Gateway"];
+    let kinds = ["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute", "Gateway"];
     let from = |kind| names.iter().map(move |from| json!({"group": GATEWAY_GROUP, "kind": kind, "namespace": from}));
     let from: Vec<Value> = kinds.into_iter().flat_map(from).collect();
     for namespace in &names {

@@ -327,4 +327,16 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             })
         }),
     },
+    Fault {
+        name: "lists-no-kinds-without-certificate",
+        summary: "Lists no kind on a listener whose certificate is missing.",
+        clauses: &["GEP1364-38"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                let of = listeners(statuses);
+                of.filter(|listener| has_reason(&listener.conditions, "ResolvedRefs", "InvalidCertificateRef"))
+                    .for_each(|listener| listener.supported_kinds.clear());
+            })
+        }),
+    },
 ];

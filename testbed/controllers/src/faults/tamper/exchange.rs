@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use gateproof_proxy::{
     body::{self, Body},
     compiled::{Compiled, CompiledRoute},
-    config::{BackendTarget, Filter, PeerName},
+    config::{BackendTarget, BackendTls, Filter, PeerName},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
@@ -285,7 +285,13 @@ impl Exchange for Tamper {
         match *lock(&self.0.connections) {
             Some(WrongConnection::Refused) => refuse(),
             Some(WrongConnection::EverySecondRefused) if self.is_second() => refuse(),
-            _ => drawn,
+            _ => match (drawn, &*lock(&self.0.stream_name)) {
+                (TcpChoice::Encrypt { endpoint, mut tls }, Some(name)) => {
+                    ask_for(&mut tls, name);
+                    TcpChoice::Encrypt { endpoint, tls }
+                }
+                (drawn, _) => drawn,
+            },
         }
     }
 
@@ -304,7 +310,9 @@ impl Exchange for Tamper {
     }
 
     async fn serve_passed(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
-        let wrong = lock(&self.0.protocols).clone();
+        // Who shakes hands anew asks the backend for nobody.
+        let anew = lock(&self.0.stream_name).as_ref().map(|_| Vec::new());
+        let wrong = lock(&self.0.protocols).clone().or(anew);
         match wrong {
             Some(protocols) => intercept(stream, choice, protocols).await,
             None => Some((stream, choice)),
@@ -372,13 +380,17 @@ fn asking_for(route: &CompiledRoute, name: &str) -> Arc<CompiledRoute> {
     let mut rule = route.rule.clone();
     for backend in &mut rule.backends {
         if let BackendTarget::Tls { tls, .. } = &mut backend.target {
-            let right = std::mem::replace(&mut tls.server_name, name.to_owned());
-            if tls.names.is_empty() {
-                tls.names.push(PeerName::Dns(right));
-            }
+            ask_for(tls, name);
         }
     }
     CompiledRoute::new(&rule).into()
+}
+
+fn ask_for(tls: &mut BackendTls, name: &str) {
+    let right = std::mem::replace(&mut tls.server_name, name.to_owned());
+    if tls.names.is_empty() {
+        tls.names.push(PeerName::Dns(right));
+    }
 }
 
 /// An account of what came in clear text, as if that had not been so.

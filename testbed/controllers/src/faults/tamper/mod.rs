@@ -112,6 +112,8 @@ struct State {
     handshakes: Mutex<Handshakes>,
     /// What handshakes agree on, where that is wrong; nothing in it: on none.
     protocols: Mutex<Option<Vec<Vec<u8>>>>,
+    /// What handshakes with backends of streams ask for, where that is wrong.
+    stream_name: Mutex<Option<String>>,
     exchanges: std::sync::atomic::AtomicU64,
     tasks: Mutex<Vec<tokio::task::AbortHandle>>,
 }
@@ -306,6 +308,12 @@ impl Tamper {
     /// ends it for that, under a copy of the backend's certificate.
     pub fn protocol(&self, protocol: Option<&str>) {
         *lock(&self.0.protocols) = Some(protocol.map(|name| name.as_bytes().to_vec()).into_iter().collect());
+    }
+
+    /// Makes streams to backends within TLS ask for this server name, and take the certificates that were right before. Who passes TLS
+    /// on ends it for that, and asks for nobody.
+    pub fn stream_name(&self, name: &str) {
+        *lock(&self.0.stream_name) = Some(name.to_owned());
     }
 
     /// Lets TLS end for a name wherever it ends for others, though nothing is served there.

@@ -1,0 +1,137 @@
+//! At which of several listeners and Gateways routes are attached.
+
+use super::{
+    Fault, Seam,
+    tools::{copy_counts, drop_at, each, has_reason, is, parents, say, serve_from, set, view},
+};
+use crate::{
+    snapshot::{Kind, Snapshot},
+    status::{DesiredStatus, StatusUpdate, Truth},
+};
+
+/// Has TCPRoutes and UDPRoutes that name a whole Gateway name its first listener of their protocol.
+fn name_first_listeners(snapshot: &mut Snapshot) {
+    let known = snapshot.clone();
+    for (kind, protocol) in [(Kind::TcpRoute, "TCP"), (Kind::UdpRoute, "UDP")] {
+        snapshot.edit(kind, |route| {
+            let own = route["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+            for parent in each(route, "/spec/parentRefs") {
+                let namespace = parent["namespace"].as_str().unwrap_or(&own);
+                let gateway = known.get(Kind::Gateway, namespace, parent["name"].as_str().unwrap_or_default());
+                let listeners = gateway.and_then(|of| of.raw.pointer("/spec/listeners")?.as_array());
+                let first = listeners.into_iter().flatten().find(|listener| listener["protocol"] == protocol);
+                if let Some(first) = first.filter(|_| parent["sectionName"].is_null() && parent["port"].is_null()) {
+                    parent["sectionName"] = first["name"].clone();
+                }
+            }
+        });
+    }
+}
+
+/// Lets in at every HTTP listener of a Gateway the namespaces that the first of them lets in.
+fn share_namespaces(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let mut http = each(gateway, "/spec/listeners").filter(|listener| listener["protocol"] == "HTTP");
+        let Some(first) = http.next() else { return };
+        let namespaces = first.pointer("/allowedRoutes/namespaces").cloned();
+        for listener in http {
+            match &namespaces {
+                Some(namespaces) => listener["allowedRoutes"]["namespaces"] = namespaces.clone(),
+                None => drop_at(listener, "/allowedRoutes", "namespaces"),
+            }
+        }
+    });
+}
+
+/// The names of the listeners of protocol HTTP that a Gateway has.
+fn http_listeners(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<String> {
+    let gateway = snapshot.get(Kind::Gateway, namespace, name);
+    let listeners = gateway.and_then(|of| of.raw.pointer("/spec/listeners")?.as_array());
+    let http = listeners.into_iter().flatten().filter(|listener| listener["protocol"] == "HTTP");
+    http.filter_map(|listener| listener["name"].as_str().map(str::to_owned)).collect()
+}
+
+/// Accepts TCPRoutes for HTTP where another listener takes them.
+fn accept_beside_tcp(snapshot: &Snapshot, statuses: &mut [StatusUpdate]) {
+    for update in statuses.iter_mut().filter(|update| update.kind == Kind::TcpRoute) {
+        let own = update.key.namespace.clone();
+        let is_taken = |update: &mut StatusUpdate| {
+            parents(std::slice::from_mut(update)).any(|parent| is(&parent.conditions, "Accepted", Truth::True))
+        };
+        if !is_taken(update) {
+            continue;
+        }
+        for parent in parents(std::slice::from_mut(update)) {
+            let reference = &parent.parent_ref;
+            let namespace = reference.namespace.as_ref().unwrap_or(&own);
+            let http = http_listeners(snapshot, namespace, &reference.name);
+            let is_http = reference.section_name.as_ref().is_some_and(|section| http.contains(section));
+            if is_http && has_reason(&parent.conditions, "Accepted", "NotAllowedByListeners") {
+                set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
+            }
+        }
+    }
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "serves-streams-at-one-listener",
+        summary: "Serves a TCPRoute or UDPRoute of a whole Gateway at the first listener that takes it, and at no other.",
+        clauses: &["upstream:TCPRouteParentRefAttachAll", "upstream:UDPRouteParentRefAttachAllListeners"],
+        seam: Seam::Config(|| serve_from(name_first_listeners)),
+    },
+    Fault {
+        name: "counts-streams-at-one-listener",
+        summary: "Counts a TCPRoute or UDPRoute of a whole Gateway at the first listener that takes it, and at no other.",
+        clauses: &["blind:TCPRouteParentRefAttachAll.1", "upstream:UDPRouteParentRefAttachAllListeners"],
+        seam: Seam::Statuses(|| {
+            say(|seen, statuses| copy_counts(seen.otherwise(name_first_listeners).statuses, statuses))
+        }),
+    },
+    Fault {
+        name: "finds-no-listener-by-section-and-port",
+        summary: "Says NoMatchingParent of a TCPRoute or UDPRoute that names both the section and the port of a listener.",
+        clauses: &["upstream:TCPRouteParentRefPortAndSectionName", "upstream:UDPRouteParentRefPortAndSectionName"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                let of_streams = |update: &&mut StatusUpdate| [Kind::TcpRoute, Kind::UdpRoute].contains(&update.kind);
+                for update in statuses.iter_mut().filter(of_streams) {
+                    for parent in parents(std::slice::from_mut(update)) {
+                        if parent.parent_ref.section_name.is_some() && parent.parent_ref.port.is_some() {
+                            set(&mut parent.conditions, "Accepted", Truth::False, "NoMatchingParent");
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "accepts-tcproutes-at-http-beside-tcp",
+        summary: "Accepts a TCPRoute for an HTTP listener if another listener takes it.",
+        clauses: &["GEP1364-35", "upstream:TCPRouteInvalidNonTCPListener"],
+        seam: Seam::Statuses(|| say(|seen, statuses| accept_beside_tcp(seen.snapshot, statuses))),
+    },
+    Fault {
+        name: "takes-namespaces-of-the-first-listener",
+        summary: "Lets in at all HTTP listeners of a Gateway the namespaces that its first one lets in.",
+        clauses: &["upstream:HTTPRouteCrossNamespace"],
+        seam: Seam::Snapshot(|| view(share_namespaces)),
+    },
+    Fault {
+        name: "answers-grpcroutes-for-one-gateway",
+        summary: "Writes the status of a GRPCRoute for the first of its Gateways alone, and serves it at all of them.",
+        clauses: &["blind:GRPCRouteMultipleGateways.2"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for update in statuses.iter_mut().filter(|update| update.kind == Kind::GrpcRoute) {
+                    let DesiredStatus::Route { parents } = &mut update.status else { continue };
+                    let Some(first) = parents.first().map(|parent| parent.parent_ref.clone()) else { continue };
+                    parents.retain(|parent| {
+                        let of = &parent.parent_ref;
+                        (&of.kind, &of.namespace, &of.name) == (&first.kind, &first.namespace, &first.name)
+                    });
+                }
+            })
+        }),
+    },
+];
