@@ -163,6 +163,7 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, basis:
                     found.extend(graded::check(&path, condition, terms, object));
                 }
                 generations(list, condition, generation, &mut found);
+                found.extend(said_elsewhere(&path, condition, object));
             }
             None if list.is_to_come(condition.type_, basis) => {}
             None => {
@@ -184,6 +185,17 @@ pub(super) fn check(list: &List<'_>, object: &Value, contract: &Contract, basis:
         }
     }
     found
+}
+
+/// Whether the words of a condition stand in an annotation, too. Of a few letters nobody could tell where they come from.
+fn said_elsewhere(path: &str, condition: &Condition<'_>, object: &Value) -> Option<Finding> {
+    const FEW: usize = 12;
+    let message = Some(condition.message).filter(|message| message.len() > FEW)?;
+    let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
+    let has_it = |(_, text): &(&String, &Value)| text.as_str().is_some_and(|text| text.contains(message));
+    let copy = annotations.into_iter().flatten().find(has_it);
+    let seen = || format!("the annotation {} says {message:?}, too", copy.map_or("", |(name, _)| name.as_str()));
+    Some(held(Rule::SaidInStatusAlone, path.to_owned(), copy.is_none(), seen))
 }
 
 /// What the conditions' schema says.

@@ -50,11 +50,12 @@ pub enum Rule {
     ReasonsStay,
     MessageDoesNotGrow,
     TransitionTimeForm,
+    SaidInStatusAlone,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 46] = [
+    pub const ALL: [Rule; 47] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -101,6 +102,7 @@ impl Rule {
         Rule::ReasonsStay,
         Rule::MessageDoesNotGrow,
         Rule::TransitionTimeForm,
+        Rule::SaidInStatusAlone,
     ];
 
     /// The stable name, as in `contract/<kind>/<name>`.
@@ -152,6 +154,7 @@ impl Rule {
             Rule::ReasonsStay => "reasons-stay",
             Rule::MessageDoesNotGrow => "message-does-not-grow",
             Rule::TransitionTimeForm => "transition-time-form",
+            Rule::SaidInStatusAlone => "said-in-status-alone",
         }
     }
 

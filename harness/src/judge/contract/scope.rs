@@ -41,6 +41,7 @@ impl Contract {
             | Rule::TransitionTimeNotBackwards
             | Rule::TransitionTimeNotAhead
             | Rule::MessageDoesNotGrow
+            | Rule::SaidInStatusAlone
             | Rule::TypeRetired => term(&|_| true),
             Rule::TransitionTimeStays => self.transition != Transition::Either && term(&|_| true),
             Rule::ConditionsStay | Rule::ConditionsDoNotFlap | Rule::ReasonsStay => in_use(&|terms| terms.configured),

@@ -36,6 +36,7 @@ spec:
     message-silent: {level: MUST, clauses: [K-4]}
     reason-while-deleted: {level: MUST, clauses: [K-5]}
     no-step-back: {level: MUST, clauses: [K-6]}
+    said-in-status-alone: {level: MUST, clauses: [K-9]}
     transition-time-form: {level: MUST, clauses: [K-8]}
     reason-listed: {level: MUST, clauses: [K-7]}
     always-present: {level: MUST, clauses: [K-7]}
@@ -135,6 +136,22 @@ fn a_time_has_its_form() {
     let mut exact = condition("True/Hot");
     exact["lastTransitionTime"] = json!("2026-01-01T00:00:00.25Z");
     assert!(has(Rule::TransitionTimeForm, &broken(vec![kettle(exact)])));
+}
+
+/// What is said stands in no annotation, as far as it can be told from other words.
+#[rstest]
+#[case::all_of_it(Rule::SaidInStatusAlone, "at the spout again", "Leaking: at the spout again", true)]
+#[case::something_else(Rule::SaidInStatusAlone, "at the spout again", "at the spout", false)]
+#[case::a_few_letters(Rule::SaidInStatusAlone, "spout", "at the spout", false)]
+fn words_in_an_annotation(
+    #[case] rule: Rule,
+    #[case] message: &str,
+    #[case] annotation: &str,
+    #[case] is_broken: bool,
+) {
+    let mut object = kettle(condition(&format!("False/Leaking,Heavy:{message}")));
+    object["metadata"]["annotations"] = json!({"kettles.example/note": annotation});
+    assert_eq!(has(rule, &broken(vec![object])), is_broken);
 }
 
 #[rstest]

@@ -117,6 +117,7 @@ const SHOWS: &[(&str, &str)] = &[
     ("loses-operations-after-skip", "put-202-after-skip"),
     ("does-not-make-again", "edited-after-ready"),
     ("never-sends-again", "resync"),
+    ("says-it-in-an-annotation", "resync"),
     ("retries-without-a-pause", "put-409"),
     ("bare-error-as-error", "put-bare-500"),
     ("keeps-what-was-never-claimed", "owner-missing"),

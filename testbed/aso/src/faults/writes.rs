@@ -172,6 +172,19 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "says-it-in-an-annotation",
+        summary: "Writes down in an annotation what Ready says.",
+        clauses: &["ASO-33"],
+        seam: Seam::Object(|wanted| {
+            let ready = ready_of(wanted);
+            let words = ["reason", "message"].map(|field| ready[field].as_str().unwrap_or_default());
+            if !words.concat().is_empty() {
+                let said = words.join(": ");
+                wanted["metadata"]["annotations"]["serviceoperator.azure.com/last-condition"] = said.into();
+            }
+        }),
+    },
+    Fault {
         name: "serves-definitions-without-rules",
         summary: "Serves definitions whose CEL rules are gone.",
         clauses: &["ASO-A16"],
