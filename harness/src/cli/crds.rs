@@ -61,7 +61,7 @@ pub(crate) fn left_out(names: &[String], crds: &[Value]) -> Result<Vec<String>, 
 pub(crate) async fn read(source: &Source) -> Result<Vec<Value>, Failure> {
     let bundle = read_any(source).await?;
     if bundle.has_gateway_api() {
-        return Ok(bundle.definitions);
+        return Ok(bundle.into_objects());
     }
     let found = bundle.definitions.len();
     let message = format!("{source}: none of its {found} CustomResourceDefinitions is of Gateway API");

@@ -196,7 +196,7 @@ impl Args {
     /// What is to be started of Gateway API, or of these definitions unless others are named.
     async fn gateway_api(&self, unless_named: Vec<serde_json::Value>) -> Result<TestbedOptions, Failure> {
         let definitions = match &self.crds {
-            Some(source) if self.no_controller => crds::read_any(source).await?.definitions,
+            Some(source) if self.no_controller => crds::read_any(source).await?.into_objects(),
             Some(source) => crds::read(source).await?,
             None => unless_named,
         };

@@ -17,6 +17,7 @@ use super::pool::describe;
 use super::write::{PatchType, Whose, Writer, is_ours};
 use crate::dialects::Dialect;
 use crate::log::{Bindings, Body, ObjectKey, Scope, Write, WriteOutcome};
+use crate::scenario::scope::{ADMISSION, DEFINITION, POLICY_BINDING};
 
 /// Label of notes.
 pub const UNDO_LABEL: &str = "gateproof.dev/undo";
@@ -32,8 +33,8 @@ pub enum UndoError {
     },
     /// Nobody would restore it.
     #[error(
-        "{object} is not the run's own, and of what others own only the GatewayClass and the definitions of Gateway API can be patched: \
-         nothing else is restored"
+        "{object} is not the run's own, and of what others own only the GatewayClass, the definitions of Gateway API and what binds \
+         their policy can be patched: nothing else is restored"
     )]
     NotNoted {
         /// Which object.
@@ -76,7 +77,8 @@ struct Note {
 /// Whether runs note what they patch of such an object. Notes lie in the cluster, and whoever restores may be permitted more than who
 /// wrote them: nothing else is restored.
 fn is_noted(key: &ObjectKey, dialect: &Dialect) -> bool {
-    if (key.group.as_str(), key.kind.as_str()) == ("apiextensions.k8s.io", "CustomResourceDefinition") {
+    let is_beside = |group: &str, kind: &str| key.group == group && key.kind == kind;
+    if is_beside("apiextensions.k8s.io", DEFINITION) || is_beside(ADMISSION, POLICY_BINDING) {
         return key.name.strip_suffix(dialect.group()).is_some_and(|plural| plural.is_empty() || plural.ends_with('.'));
     }
     dialect.is_class(&key.kind) && key.group == dialect.group_of(&key.kind)
@@ -470,6 +472,8 @@ mod tests {
     #[case("apiextensions.k8s.io", "CustomResourceDefinition", "httproutes.gateway.networking.k8s.io", true)]
     #[case("apiextensions.k8s.io", "CustomResourceDefinition", "certificates.cert-manager.io", false)]
     #[case("apiextensions.k8s.io", "CustomResourceDefinition", "x.evilgateway.networking.k8s.io", false)]
+    #[case(ADMISSION, POLICY_BINDING, "safe-upgrades.gateway.networking.k8s.io", true)]
+    #[case(ADMISSION, POLICY_BINDING, "safe-upgrades", false)]
     #[case("rbac.authorization.k8s.io", "ClusterRoleBinding", "admins", false)]
     fn notes_are_about_little(#[case] group: &str, #[case] kind: &str, #[case] name: &str, #[case] noted: bool) {
         let (group, kind, name) = (group.to_owned(), kind.to_owned(), name.to_owned());

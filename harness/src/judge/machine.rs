@@ -248,6 +248,9 @@ impl Judge {
         {
             return;
         }
+        if self.contract.steps_back(&foreign.key) {
+            return;
+        }
         if let Doing::Doubting { findings, .. } = self.doing {
             self.findings.truncate(findings);
         }

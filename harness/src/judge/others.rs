@@ -151,11 +151,7 @@ impl Others {
 
     /// Who writes statuses of the dialect.
     fn learn(&mut self, object: &Value) {
-        let version = object.get("apiVersion").and_then(Value::as_str);
-        if version.is_some_and(|version| self.dialect.has_version(version)) {
-            let of_status = managers(object).filter(|(_, subresource)| *subresource == "status");
-            self.writes_statuses.extend(of_status.map(|(manager, _)| manager.to_owned()).filter(|name| name != OURS));
-        }
+        self.writes_statuses.extend(status_writers(object, &self.dialect).map(str::to_owned));
     }
 
     fn wrote(&mut self, write: &Write) {
@@ -222,7 +218,8 @@ impl Others {
 
     /// Whether it was the target itself, as far as it is known: whoever changed it writes statuses too.
     pub(super) fn is_targets(&self, foreign: &Foreign) -> bool {
-        // Of definitions nothing says that a target must not install its own.
+        // Of definitions nothing says that a target must not install its own, as long as it takes no step back: that is a rule
+        // of the contract.
         foreign.key.kind != DEFINITION
             && !foreign.by.is_empty()
             && foreign.by.iter().all(|name| self.writes_statuses.contains(name))
@@ -319,8 +316,16 @@ fn goes_along(key: &ObjectKey, object: &Value, deleted: &[&ObjectKey]) -> bool {
     })
 }
 
+/// Who wrote the status of an object, if it is one of the dialect, beside the run.
+pub(super) fn status_writers<'o>(object: &'o Value, dialect: &Dialect) -> impl Iterator<Item = &'o str> {
+    let version = object.get("apiVersion").and_then(Value::as_str);
+    let is_own = version.is_some_and(|version| dialect.has_version(version));
+    let of_status = managers(object).filter(move |(_, subresource)| is_own && *subresource == "status");
+    of_status.map(|(manager, _)| manager).filter(|manager| *manager != OURS)
+}
+
 /// The newest entries of `metadata.managedFields`.
-fn entries(object: &Value) -> &[Value] {
+pub(super) fn entries(object: &Value) -> &[Value] {
     array(object.pointer("/metadata/managedFields"))
 }
 
@@ -335,7 +340,7 @@ fn named(entry: &Value) -> Option<(&str, &str)> {
 
 /// Who wrote the newest of an object beside its status, as far as it tells: not who had written the version before already.
 /// Entries count in seconds, so who writes twice in one may leave no new entry: then it was one of those who wrote last.
-fn authors(object: &Value, before: &[Value]) -> Vec<String> {
+pub(super) fn authors(object: &Value, before: &[Value]) -> Vec<String> {
     let time = |entry: &Value| entry.get("time").and_then(Value::as_str).unwrap_or_default().to_owned();
     let beside_status = || {
         let all = entries(object).iter().filter_map(|entry| Some((entry, named(entry)?)));

@@ -12,10 +12,9 @@ use crate::cluster::kinds::Kinds;
 use crate::cluster::lease::{LOCKS, LOCKS_LABEL};
 use crate::cluster::names::{PREFIX, RUN_LABEL};
 use crate::scenario::bind::needs;
-use crate::scenario::scope::{definitions, is_foreign};
+use crate::scenario::scope::{ADMISSION, definitions, is_foreign};
 use crate::scenario::{Scenario, Verb};
 
-const GROUP: &str = "admissionregistration.k8s.io";
 const MESSAGE: &str = "only what belongs to a run of Gateproof may be written: what lies in a namespace of a run, and what has no \
                        namespace, but the label of a run and a name of that run";
 
@@ -86,7 +85,7 @@ impl Confined {
 
     /// The policy for a user and its binding, both of this name.
     pub fn objects(&self, name: &str, username: &str) -> [Value; 2] {
-        let version = format!("{GROUP}/v1");
+        let version = format!("{ADMISSION}/v1");
         let rule = json!({
             "apiGroups": ["*"],
             "apiVersions": ["*"],

@@ -51,6 +51,7 @@ type Row = (&'static str, &'static str, &'static [&'static str], Need);
 
 const CRDS: &str = "apiextensions.k8s.io";
 const DEFINITIONS: &str = "customresourcedefinitions";
+const POLICY_BINDINGS: &str = "validatingadmissionpolicybindings";
 const COORDINATION: &str = "coordination.k8s.io";
 const CREATE: &[&str] = &["create"];
 const WATCH: &[&str] = &["list", "watch"];
@@ -114,6 +115,8 @@ pub struct Permissions {
     table: BTreeMap<(String, String), BTreeMap<&'static str, Need>>,
     /// The definitions that are deleted: everything of a kind goes with its definition, so each is permitted by name.
     definitions: BTreeSet<String>,
+    /// What binds admission policies and is patched, likewise: by another one the run itself may be confined.
+    bindings: BTreeSet<String>,
 }
 
 impl Permissions {
@@ -146,6 +149,7 @@ impl Permissions {
             }
         }
         self.definitions.extend(others.definitions);
+        self.bindings.extend(others.bindings);
     }
 
     fn scenario(&mut self, scenario: &Scenario, kinds: &Kinds, ways: Ways) {
@@ -200,6 +204,9 @@ impl Permissions {
         let subresource = patch.subresource.as_ref().map(|name| format!("/{name}")).unwrap_or_default();
         self.named(kinds, &patch.target.kind, &subresource, &["patch"]);
         let kind = &patch.target.kind;
+        if kind == scope::POLICY_BINDING {
+            self.bindings.insert(patch.target.name.clone());
+        }
         let namespaced = kinds.named(kind).is_none_or(|kind| kind.namespaced);
         // Names of own objects are placeholders here, so the kind tells.
         if !namespaced && kind != "Namespace" && own.iter().all(|key| key.kind != *kind) {
@@ -260,10 +267,21 @@ impl Permissions {
         }
         let rule = |(group, resources, verbs): (&str, Vec<&str>, Vec<&str>)| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
         let mut rules: Vec<Value> = rules.into_iter().map(rule).collect();
-        if !self.definitions.is_empty() {
-            rules.push(json!({"apiGroups": [CRDS], "resources": [DEFINITIONS], "resourceNames": self.definitions, "verbs": ["delete"]}));
+        for (group, resource, verb) in BY_NAME {
+            let names = self.names(group);
+            if !names.is_empty() {
+                let verbs = [verb];
+                rules.push(
+                    json!({"apiGroups": [group], "resources": [resource], "resourceNames": names, "verbs": verbs}),
+                );
+            }
         }
         rules
+    }
+
+    /// The names for which something of a group is permitted by name.
+    fn names(&self, group: &str) -> &BTreeSet<String> {
+        if group == scope::ADMISSION { &self.bindings } else { &self.definitions }
     }
 
     /// Those that the API server does not grant us.
@@ -273,7 +291,7 @@ impl Permissions {
     pub async fn missing(&self, api: &Api) -> Result<Vec<Permission>, ApiError> {
         let reviews = self.iter().map(|permission| async move {
             let by_name = is_by_name(&permission.group, &permission.resource, permission.verb);
-            let names = self.definitions.iter().filter(|_| by_name).map(|name| Some(name.as_str()));
+            let names = self.names(&permission.group).iter().filter(|_| by_name).map(|name| Some(name.as_str()));
             let names: Vec<Option<&str>> = if by_name { names.collect() } else { vec![None] };
             let granted = names.into_iter().map(|name| is_granted(api, &permission, name));
             let granted = futures::future::try_join_all(granted).await?.into_iter().all(|granted| granted);
@@ -283,9 +301,12 @@ impl Permissions {
     }
 }
 
+/// What is permitted by name alone.
+const BY_NAME: [(&str, &str, &str); 2] = [(CRDS, DEFINITIONS, "delete"), (scope::ADMISSION, POLICY_BINDINGS, "patch")];
+
 /// Whether something is permitted by name alone.
 fn is_by_name(group: &str, resource: &str, verb: &str) -> bool {
-    (group, resource, verb) == (CRDS, DEFINITIONS, "delete")
+    BY_NAME.contains(&(group, resource, verb))
 }
 
 async fn is_granted(api: &Api, permission: &Permission, name: Option<&str>) -> Result<bool, ApiError> {
@@ -326,6 +347,7 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
             ("", "Service"),
             ("discovery.k8s.io", "EndpointSlice"),
             (CRDS, "CustomResourceDefinition"),
+            (scope::ADMISSION, scope::POLICY_BINDING),
         ] {
             add(group, kind, dialect);
         }
@@ -341,9 +363,10 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
         }
         // What is not applied by the scenario, and not named above, is of its dialect.
         for object in references(scenario) {
-            let known = ["Namespace", "Service", "EndpointSlice", "CustomResourceDefinition", "Secret", "ConfigMap"];
+            let of_cluster = [scope::DEFINITION, scope::POLICY_BINDING].contains(&object.kind.as_str());
+            let known = ["Namespace", "Service", "EndpointSlice", "Secret", "ConfigMap"];
             let is_named = scenario.is_made(object) || applied(scenario).any(|key| key.kind == object.kind);
-            if !known.contains(&object.kind.as_str()) && !is_named {
+            if !of_cluster && !known.contains(&object.kind.as_str()) && !is_named {
                 add(dialect.group_of(&object.kind), &object.kind, dialect);
             }
         }

@@ -80,6 +80,20 @@ fn definitions_are_created_and_deleted_only_where_a_scenario_does_so() {
     assert_eq!(does(&permissions(|scenario| scope::definitions(scenario).is_empty())), [false; 2]);
 }
 
+/// Whoever may patch any binding may free itself of what confines it.
+#[test]
+fn bindings_of_policies_are_patched_by_name_alone() {
+    let scenarios: Vec<Scenario> = scenarios();
+    let permissions = Permissions::of(scenarios.iter(), &kinds_of(scenarios.iter()), Ways::default());
+    let is_of_bindings = |rule: &&Value| {
+        let resources = rule["resources"].as_array().unwrap();
+        resources.contains(&json!(POLICY_BINDINGS)) && rule["verbs"].as_array().unwrap().contains(&json!("patch"))
+    };
+    let rules = permissions.rules();
+    let names: Vec<&Value> = rules.iter().filter(is_of_bindings).map(|rule| &rule["resourceNames"]).collect();
+    assert_eq!(names, [&json!(["safe-upgrades.gateway.networking.k8s.io"])]);
+}
+
 /// A role that permits more than is asked for is no least privilege.
 #[test]
 fn the_rules_permit_what_is_asked_and_nothing_else() {

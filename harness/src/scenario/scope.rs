@@ -13,6 +13,12 @@ use crate::dialects::Dialect;
 /// The kind of definitions.
 pub const DEFINITION: &str = "CustomResourceDefinition";
 
+/// The kind of what binds an admission policy. Beside definitions lies one that keeps them from becoming those of an older release.
+pub const POLICY_BINDING: &str = "ValidatingAdmissionPolicyBinding";
+
+/// The API group of admission.
+pub const ADMISSION: &str = "admissionregistration.k8s.io";
+
 /// Kinds of Kubernetes without a namespace. What others define is known from their dialect, or from discovery alone.
 const CLUSTER_SCOPED: [&str; 31] = [
     "APIService",
@@ -42,7 +48,7 @@ const CLUSTER_SCOPED: [&str; 31] = [
     "StorageVersion",
     "StorageVersionMigration",
     "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
+    POLICY_BINDING,
     "ValidatingWebhookConfiguration",
     "VolumeAttachment",
     "VolumeAttributesClass",

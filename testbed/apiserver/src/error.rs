@@ -148,6 +148,21 @@ impl ApiError {
         Self::about(StatusCode::FORBIDDEN, "Forbidden", resource, name, message)
     }
 
+    /// An admission policy refuses it: in the words of a 403, with the code of the policy's reason, which is 422 unless it says another.
+    pub fn denied(resource: &Resource, name: &str, reason: &str, why: &str) -> Self {
+        let (code, reason) = match reason {
+            "Unauthorized" => (StatusCode::UNAUTHORIZED, "Unauthorized"),
+            "Forbidden" => (StatusCode::FORBIDDEN, "Forbidden"),
+            "RequestEntityTooLarge" => (StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge"),
+            _ => (StatusCode::UNPROCESSABLE_ENTITY, "Invalid"),
+        };
+        let mut error = Self { code, reason, ..Self::forbidden(resource, name, why) };
+        if let Some(details) = &mut error.details {
+            details.causes.push(StatusCause::new("", "", why));
+        }
+        error
+    }
+
     /// 403: roles and bindings do not allow it.
     pub fn not_permitted(who: &str, what: &str, details: Details) -> Self {
         let message = format!("{what} is forbidden: User \"{who}\" may not");
@@ -392,7 +407,10 @@ impl StatusCause {
     }
 
     fn json(&self) -> Value {
-        let mut json = json!({"reason": self.reason, "message": self.message});
+        let mut json = json!({"message": self.message});
+        if !self.reason.is_empty() {
+            json["reason"] = Value::String(self.reason.clone());
+        }
         if !self.field.is_empty() {
             json["field"] = Value::String(self.field.clone());
         }

@@ -12,7 +12,8 @@
 //! - A CustomResourceDefinition's versions are converted by their apiVersion alone; webhooks are refused.
 //! - A definition is established when the request that wrote it returns.
 //! - ServiceAccounts `default` and `kube-root-ca.crt` are there with [`Options::namespace_companions`] alone.
-//! - Admission policies are no kind of its own, so those of the official bundles can neither be stored nor hold.
+//! - Of admission policies there are validating ones alone, without parameters and without an authorizer. They hold at once, and of requests
+//!   in the version in which those come.
 //! - Ports of Pods are forwarded over WebSockets that speak `v4.channel.k8s.io`, and requests passed on to Pods over plain HTTP; the server
 //!   connects to the Pod's address itself. SPDY, which kubectl speaks, is not spoken.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.

@@ -24,7 +24,7 @@ use crate::tls::{self, TlsError};
 pub struct Options {
     /// The address of the listener; port 0 takes a free one.
     pub bind: SocketAddr,
-    /// The CustomResourceDefinitions that are there from the start.
+    /// The CustomResourceDefinitions that are there from the start, and admission policies that hold of what comes later.
     pub crds: Vec<Value>,
     /// The bearer token that clients show; a random one where there is none.
     pub token: Option<String>,

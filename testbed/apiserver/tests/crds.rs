@@ -10,5 +10,7 @@ mod bundles;
 mod digests;
 #[path = "crds/official.rs"]
 mod official;
+#[path = "crds/upgrades.rs"]
+mod upgrades;
 #[path = "crds/verdicts/mod.rs"]
 mod verdicts;

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use gateproof_apiserver::crds::{Channel, gateway_api};
+use gateproof_apiserver::crds::{Channel, gateway_api, is_policy, safe_upgrades};
 use gateproof_apiserver::{Options, Server, StartError};
 pub use gateproof_arm::LogTamper;
 pub use gateproof_controllers::faults::tamper::Tamper;
@@ -135,7 +135,10 @@ impl Testbed {
     /// # Errors
     /// [`TestbedError`] names the part that did not start.
     pub async fn start(options: TestbedOptions) -> Result<Testbed, TestbedError> {
-        let mut crds = if options.crds.is_empty() { gateway_api(options.channel) } else { options.crds };
+        let (policies, mut crds): (Vec<_>, Vec<_>) = match options.crds {
+            crds if crds.is_empty() => (safe_upgrades(options.channel).into(), gateway_api(options.channel)),
+            crds => crds.into_iter().partition(is_policy),
+        };
         for name in options.without {
             let before = crds.len();
             crds.retain(|crd| crd["metadata"]["name"] != name.as_str());
@@ -146,6 +149,8 @@ impl Testbed {
         let lacking = |name: &String| Dispensable::of(name).ok_or_else(|| TestbedError::Feature(name.clone()));
         let lacks = options.lacking.iter().map(lacking).collect::<Result<BTreeSet<_>, _>>()?;
         options.behaviour.reshape(&mut crds);
+        // What is there from the start came about somehow.
+        crds.extend(policies);
         let mut server_options = Options {
             crds,
             admit_loopback_endpoints: true,

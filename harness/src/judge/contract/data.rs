@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use regex::Regex;
 use serde::Deserialize;
 
+use super::definitions;
 use super::document::{ApiVersion, Conditions, Document, DocumentKind, RawCondition, RawKind, RawTerms};
 use super::error::{ContractError, in_set, path};
 use super::graded::Graded;
@@ -324,9 +325,12 @@ impl Contract {
 
     /// Every name that a rule can have in reports, `contract/KIND/RULE`.
     pub fn rule_names(&self) -> Vec<String> {
-        let of =
-            |kind: &Kind| self.rules.keys().map(|rule| format!("contract/{}/{}", kind.kind, rule.name())).collect();
-        self.kinds.iter().flat_map(|kind| -> Vec<String> { of(kind) }).collect()
+        let of_kinds = |rule: &&Rule| **rule != Rule::DefinitionsKept;
+        let of = |kind: &Kind| {
+            self.rules.keys().filter(of_kinds).map(|rule| format!("contract/{}/{}", kind.kind, rule.name())).collect()
+        };
+        let of_definitions = self.rules.contains_key(&Rule::DefinitionsKept).then(definitions::name);
+        self.kinds.iter().flat_map(|kind| -> Vec<String> { of(kind) }).chain(of_definitions).collect()
     }
 
     pub(super) fn kind(&self, group: &str, kind: &str) -> Option<&Kind> {

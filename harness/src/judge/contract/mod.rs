@@ -4,6 +4,7 @@
 //! mean is code, one function a rule. [`ContractState`] folds over events and collects breaches.
 
 mod data;
+mod definitions;
 mod document;
 mod error;
 mod foreign;
@@ -31,6 +32,7 @@ use gateproof_report::record::{Breach, ContractRecord};
 use super::env::severity;
 use crate::log::{Event, ObjectKey};
 use crate::scenario::Basis;
+use crate::scenario::scope::DEFINITION;
 
 pub use data::Contract;
 pub use error::ContractError;
@@ -63,6 +65,12 @@ pub fn records(contract: &Contract, basis: Basis, parts: &[Part]) -> Vec<Contrac
     // Several parts may have watched one object.
     let watched: BTreeSet<&ObjectKey> = parts.iter().flat_map(|(_, watched)| watched).collect();
     for key in watched {
+        if key.kind == DEFINITION
+            && definitions::are_held(contract, basis)
+            && let Some(record) = entry(contract, &mut records, &definitions::name())
+        {
+            record.objects += 1;
+        }
         let Some(kind) = contract.kind(&key.group, &key.kind) else { continue };
         for rule in Rule::ALL.into_iter().filter(|rule| contract.holds(*rule, kind, basis)) {
             let name = format!("contract/{}/{}", key.kind, rule.name());

@@ -39,6 +39,7 @@ pub enum Rule {
     Sorted,
     ValueFitsType,
     ObjectsUntouched,
+    DefinitionsKept,
     ConditionsStay,
     ConditionsDoNotFlap,
     GradeFitsStatus,
@@ -55,7 +56,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Rule; 47] = [
+    pub const ALL: [Rule; 48] = [
         Rule::UniqueType,
         Rule::TriState,
         Rule::ReasonForm,
@@ -91,6 +92,7 @@ impl Rule {
         Rule::Sorted,
         Rule::ValueFitsType,
         Rule::ObjectsUntouched,
+        Rule::DefinitionsKept,
         Rule::ConditionsStay,
         Rule::ConditionsDoNotFlap,
         Rule::GradeFitsStatus,
@@ -143,6 +145,7 @@ impl Rule {
             Rule::Sorted => "sorted",
             Rule::ValueFitsType => "value-fits-type",
             Rule::ObjectsUntouched => "objects-untouched",
+            Rule::DefinitionsKept => "definitions-kept",
             Rule::ConditionsStay => "conditions-stay",
             Rule::ConditionsDoNotFlap => "conditions-do-not-flap",
             Rule::GradeFitsStatus => "grade-fits-status",

@@ -31,6 +31,8 @@ impl Contract {
             | Rule::ForeignOrder
             | Rule::Quiescent
             | Rule::ObjectsUntouched => any(&|_| true),
+            // Definitions are of no kind of the dialect.
+            Rule::DefinitionsKept => false,
             Rule::MessagePresent => self.message_required,
             Rule::TransitionTimeForm => self.time_form.is_some(),
             Rule::ObservedGenerationPresent

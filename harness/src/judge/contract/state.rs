@@ -10,6 +10,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::data::{Contract, Kind};
+use super::definitions::Definitions;
 use super::foreign::Marks;
 use super::graded;
 use super::list::{Finding, List, check, entries, held, lists};
@@ -22,6 +23,7 @@ use crate::dialects::{Dialect, StatusList};
 use crate::judge::conditions::{array, generation, may_be_older, own, uid};
 use crate::judge::history::names;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, WriteOutcome, WriteVerb};
+use crate::scenario::scope::DEFINITION;
 use crate::scenario::{Basis, ObjectRef, SubjectExpectation};
 
 /// The contract's account of the objects of one scenario, or of pool Gateways over a run.
@@ -37,6 +39,7 @@ pub struct ContractState {
     handlers: BTreeSet<String>,
     changes: Changes,
     calm: Calm,
+    definitions: Definitions,
     /// Where in the log somebody else changed something, if anybody did.
     disturbed: Option<u64>,
 }
@@ -101,6 +104,7 @@ impl ContractState {
             handlers: BTreeSet::new(),
             changes: Changes::default(),
             calm: Calm::default(),
+            definitions: Definitions::default(),
             disturbed: None,
         }
     }
@@ -115,6 +119,7 @@ impl ContractState {
     /// Takes in an event about what others share with the objects, and that is held against the contract elsewhere.
     pub fn around(&mut self, event: &Event) {
         self.changes.observe(event);
+        self.definitions.observe(event, self.contract.dialect());
         if let Body::Observed { key, object, .. } = &event.body {
             self.learn(key, object);
         }
@@ -130,7 +135,11 @@ impl ContractState {
     /// Takes in an event.
     pub fn observe(&mut self, event: &Event) {
         self.changes.observe(event);
+        self.definitions.observe(event, self.contract.dialect());
         match &event.body {
+            Body::Observed { key, .. } if key.kind == DEFINITION => {
+                self.watched.insert(key.clone());
+            }
             Body::Observed { key, change, object } => {
                 let scenario = match &event.scope {
                     Scope::Scenario(name) => name.to_string(),
@@ -249,7 +258,14 @@ impl ContractState {
     /// Every breach with its rule's name `contract/<kind>/<rule>`, in order of time; one a rule, object and place.
     pub fn breaches(&self) -> Vec<(String, Breach)> {
         let is_targets = |breach: &Breach| self.disturbed.is_none_or(|since| breach.seq < since);
-        self.found.iter().filter(|f| is_targets(&f.breach)).map(|f| (f.name.clone(), f.breach.clone())).collect()
+        let found = self.found.iter().filter(|f| is_targets(&f.breach)).map(|f| (f.name.clone(), f.breach.clone()));
+        found.chain(self.definitions.breaches(&self.contract, self.basis)).collect()
+    }
+
+    /// Whether the target put a definition back, which is told as a breach.
+    pub fn steps_back(&self, definition: &ObjectKey) -> bool {
+        let object = definition.to_string();
+        self.definitions.breaches(&self.contract, self.basis).iter().any(|(_, breach)| breach.object == object)
     }
 
     /// Somebody else changed something at this place of the log: what comes from there on may come of that.

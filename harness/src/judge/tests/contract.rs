@@ -305,6 +305,8 @@ fn foreign(section: &str) -> Value {
 }
 
 /// A history that breaks a rule, and one that is as near to it as can be and does not.
+///
+/// Holds IMPL-33.
 #[rstest]
 #[case(Rule::ObservedGenerationNotBackwards,
     vec![See(0, at_generation(good_with(with(GOOD[0], "observedGeneration", json!(2))), 2)), See(5, at_generation(route(conditions(&GOOD)), 2))],
@@ -417,6 +419,7 @@ fn a_history(#[case] rule: Rule, #[case] bad: Vec<Did>, #[case] good: Vec<Did>) 
 
 /// Who changed an object beside its status stands outside the history of statuses, so it has a case of its own:
 /// `others::what_the_target_changes_is_a_breach_of_its_own` and its neighbours. Rule::ObjectsUntouched, here without anybody.
+/// Definitions have no status; theirs is `definitions`: Rule::DefinitionsKept, in the same way.
 #[test]
 fn a_healthy_history_breaks_nothing() {
     let placeholders = gateway(vec![placeholder("Accepted"), placeholder("Programmed")], json!([]));

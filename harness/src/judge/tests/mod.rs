@@ -3,6 +3,7 @@
 mod admission;
 mod contract;
 mod contrast;
+mod definitions;
 mod doubt;
 mod driver;
 mod fresh;

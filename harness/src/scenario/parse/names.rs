@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::dialects::Dialect;
 
 use super::super::model::ObjectRef;
-use super::super::scope::{DEFINITION, is_cluster_scoped, is_foreign};
+use super::super::scope::{DEFINITION, POLICY_BINDING, is_cluster_scoped, is_foreign};
 use super::super::template::{self, Part, Slot, WORDS};
 use super::check::Checker;
 use super::tree::{Kind, Mark, Node};
@@ -185,7 +185,7 @@ impl Names {
         let given = match kind {
             "Namespace" => name == "ns" || self.namespaces.iter().any(|n| n == name),
             _ if self.dialect.is_class(kind) && name == "${class}" => true,
-            DEFINITION => true,
+            DEFINITION | POLICY_BINDING => true,
             _ => self.objects.contains(&object),
         };
         if !given {

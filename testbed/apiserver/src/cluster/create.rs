@@ -5,6 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::intake::{initialise, is_definition, stored_form};
+use super::policies::{Asked, CREATE};
 use super::{Cluster, Draft, Target, WriteOptions, Written};
 use crate::error::{ApiError, StatusCause};
 use crate::kinds::{self, crd};
@@ -98,6 +99,7 @@ impl Cluster {
             self.normalise(resource, &mut object, None)?;
             self.validate(resource, &object, None)?;
             self.allocate(resource, &mut object, None)?;
+            warnings.extend(self.admit(target, &Asked::of(CREATE, Some(&object), None, options))?);
             if managed == Managed::NotYet {
                 let api_version = resource.api_version();
                 let now = meta::now();

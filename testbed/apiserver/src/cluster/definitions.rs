@@ -7,8 +7,9 @@ use uuid::Uuid;
 
 use super::Cluster;
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::{crd, naming};
+use crate::kinds::{self, crd, naming};
 use crate::meta;
+use crate::patch::{Writer, track_creation};
 use crate::store::{Key, Object, StoreError};
 
 impl Cluster {
@@ -30,6 +31,7 @@ impl Cluster {
         if let Value::Object(map) = &mut definition {
             map.shift_remove("status");
         }
+        self.own(&mut definition, now);
         let metadata = meta::entry(&mut definition);
         metadata.insert("uid".into(), Uuid::new_v4().to_string().into());
         metadata.insert("creationTimestamp".into(), now.into());
@@ -40,6 +42,17 @@ impl Cluster {
             StoreError::Exists => ApiError::bad_request(format!("customresourcedefinition {name:?} is given twice")),
             other => ApiError::internal(other.to_string()),
         })
+    }
+
+    /// Makes what is there from the start belong to whoever put it there, as with `kubectl create`: of what belongs to nobody no change is
+    /// noted.
+    pub(super) fn own(&self, object: &mut Value, now: &str) {
+        let registry = self.registry();
+        if let Some(resource) = registry.by_kind(meta::api_version(object), meta::kind(object)) {
+            let api_version = resource.api_version();
+            let writer = Writer { manager: "kubectl-create", api_version: &api_version, subresource: "", now };
+            track_creation(kinds::zero(resource).as_ref(), object, &resource.schema.get(), writer);
+        }
     }
 
     /// Brings a definition's status up to date after a write to it, and serves what it says.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::policies::{Asked, DELETE};
 use super::update::may_go;
 use super::{Cluster, Target};
 use crate::error::{ApiError, StatusCause};
@@ -39,6 +40,8 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// The object must have this version.
     pub resource_version: Option<String>,
+    /// Who asks, as `authentication.k8s.io/v1` `UserInfo`; nothing if it is the server itself.
+    pub user: Value,
 }
 
 impl DeleteOptions {
@@ -80,6 +83,7 @@ impl DeleteOptions {
             propagation,
             uid: text("/preconditions/uid"),
             resource_version: text("/preconditions/resourceVersion"),
+            user: Value::Null,
         })
     }
 }
@@ -128,6 +132,8 @@ impl Cluster {
                 return Err(ApiError::forbidden(resource, target.name, "this namespace may not be deleted"));
             }
             preconditions(target, &stored, options)?;
+            let (user, dry_run) = (&options.user, options.dry_run);
+            self.admit(target, &Asked { operation: DELETE, new: None, old: Some(&stored), user, dry_run })?;
             let new = marked(&stored, options.propagation);
             let gone = may_go(&new);
             if options.dry_run || (!gone && new == *stored) {

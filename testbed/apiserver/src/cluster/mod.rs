@@ -9,6 +9,7 @@ mod ending;
 mod housekeeping;
 mod intake;
 mod patch;
+mod policies;
 mod read;
 mod update;
 
@@ -27,7 +28,7 @@ pub use read::{Continue, ListOptions, view};
 use crate::error::ApiError;
 use crate::kinds::network::Allocator;
 use crate::kinds::validation::Addresses;
-use crate::kinds::{Registry, Resource, crd};
+use crate::kinds::{self, Registry, Resource, crd};
 use crate::meta;
 use crate::store::{Event, Key, NAMESPACES, Object, Store, namespace_object};
 
@@ -63,6 +64,8 @@ pub struct WriteOptions {
     pub manager: String,
     /// How unknown fields are taken.
     pub validation: FieldValidation,
+    /// Who asks, as `authentication.k8s.io/v1` `UserInfo`; nothing if it is the server itself.
+    pub user: Value,
     /// Take fields from other managers; server-side apply only.
     pub force: bool,
 }
@@ -102,7 +105,8 @@ pub struct Written {
 }
 
 impl Cluster {
-    /// A cluster with the namespaces that every cluster has, and the given CustomResourceDefinitions served.
+    /// A cluster with the namespaces that every cluster has, and the given CustomResourceDefinitions served. Admission policies among
+    /// them hold of what comes later.
     ///
     /// # Errors
     /// The refusal of a definition that does not stand.
@@ -125,8 +129,11 @@ impl Cluster {
             let inserted = cluster.store.insert(&Arc::from(NAMESPACES), object);
             inserted.map_err(|error| ApiError::internal(error.to_string()))?;
         }
-        for definition in definitions {
-            cluster.install(definition, &now)?;
+        for object in definitions {
+            match kinds::policies::is_one(&object) {
+                true => cluster.install_policy(object, &now)?,
+                false => cluster.install(object, &now)?,
+            }
         }
         cluster.reload();
         Ok((cluster, changes))

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::create::Managed;
 use super::intake::{is_definition, stored_form};
+use super::policies::{Asked, UPDATE};
 use super::read::view;
 use super::{Cluster, Draft, Target, WriteOptions, Written};
 use crate::error::{ApiError, StatusCause};
@@ -62,6 +63,7 @@ impl Cluster {
             self.address(target, &mut draft.object)?;
             let mut warnings = self.shape(resource, &mut draft, options)?;
             let new = self.revise(target, &live, draft.object, options, managed)?;
+            warnings.extend(self.admit(target, &Asked::of(UPDATE, Some(&new), Some(&live), options))?);
             if !target.on_status() {
                 warnings.extend(self.oddities(resource, &new));
             }

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{BUNDLE_VERSION_ANNOTATION, CHANNEL_ANNOTATION};
+use crate::kinds::policies::is_one as is_policy;
 use crate::schema::structural;
 
 /// The group whose definitions say what release a bundle is of.
 const GROUP: &str = "gateway.networking.k8s.io";
-
-/// Kinds that official bundles hold beside definitions. The API server has no admission policies, so they are left out.
-const IGNORED: [&str; 2] = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
 
 /// A bundle that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundle {
     /// Its CustomResourceDefinitions, in the order of the text.
     pub definitions: Vec<Value>,
+    /// Admission policies and their bindings, which official bundles hold beside definitions since v1.5.
+    pub policies: Vec<Value>,
     /// Its release, if the definitions of Gateway API agree on one.
     pub version: Option<String>,
     /// Its channel, if they agree on one.
@@ -30,6 +30,11 @@ impl Bundle {
     /// Whether it has definitions of Gateway API.
     pub fn has_gateway_api(&self) -> bool {
         self.definitions.iter().any(|definition| definition["spec"]["group"] == GROUP)
+    }
+
+    /// All that a server is to hold: definitions, and the policies behind them.
+    pub fn into_objects(self) -> Vec<Value> {
+        self.definitions.into_iter().chain(self.policies).collect()
     }
 }
 
@@ -94,7 +99,8 @@ pub enum BundleError {
 ///
 /// The first document that is not YAML, not a definition, or malformed; or no definition at all.
 pub fn parse_bundle(yaml: &str) -> Result<Bundle, BundleError> {
-    let mut bundle = Bundle { definitions: Vec::new(), version: None, channel: None, notes: Vec::new() };
+    let mut bundle =
+        Bundle { definitions: Vec::new(), policies: Vec::new(), version: None, channel: None, notes: Vec::new() };
     let mut names = BTreeSet::new();
     let mut found = 0;
     for (number, part) in documents(yaml).into_iter().enumerate() {
@@ -138,8 +144,8 @@ impl Place {
             return Err(BundleError::NotAnObject { document, line });
         };
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        if IGNORED.contains(&kind.as_str()) {
-            bundle.notes.push(format!("{kind} {name:?} is left out: admission policies are not evaluated"));
+        if is_policy(&object) {
+            bundle.policies.push(object);
             return Ok(());
         }
         if (api_version.as_str(), kind.as_str()) != ("apiextensions.k8s.io/v1", "CustomResourceDefinition") {

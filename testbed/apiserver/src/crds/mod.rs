@@ -12,6 +12,7 @@ mod mark;
 mod rules;
 mod schema;
 mod source;
+mod upgrades;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -20,6 +21,9 @@ use serde_json::Value;
 
 pub use bundle::{Bundle, BundleError, parse_bundle};
 pub use canonical::{canonical, digest};
+pub use upgrades::safe_upgrades;
+
+pub use crate::kinds::policies::is_one as is_policy;
 
 /// The release of Gateway API that the embedded definitions equal.
 pub const BUNDLE_VERSION: &str = "v1.7.0";

@@ -265,7 +265,8 @@ impl Query {
             named => named.to_owned(),
         };
         let manager = if manager.is_empty() && !apply { "unknown".to_owned() } else { manager };
-        Ok(WriteOptions { dry_run: self.dry_run(options)?, manager, validation, force: force.unwrap_or(false) })
+        let (dry_run, force) = (self.dry_run(options)?, force.unwrap_or(false));
+        Ok(WriteOptions { dry_run, manager, validation, force, ..WriteOptions::default() })
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::body::Body;
 use super::decode::Encoding;
 use super::dispatch::{App, Call, answer_with};
+use super::writes;
 use crate::cluster::{Draft, PatchKind, Target};
 use crate::error::{ApiError, StatusCause};
 use crate::kinds::ScalePaths;
@@ -46,7 +47,7 @@ pub fn answer(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response
         let cause = StatusCause::invalid("spec.replicas", &json!(replicas), why);
         return Err(ApiError::invalid("autoscaling", "Scale", target.name, vec![cause]));
     }
-    let options = call.query.write(options, call.user_agent(), false)?;
+    let options = writes::options(call, options, false)?;
     let written = app.cluster.patch(target, PatchKind::Merge, change(paths, &asked, replicas), &options)?;
     let shown = show(paths, &written.object);
     Ok(answer_with(StatusCode::OK, "application/json", &written.warnings, shown.to_string()))

@@ -6,13 +6,19 @@ use serde_json::{Value, json};
 use super::body::Body;
 use super::decode::Encoding;
 use super::dispatch::{App, Call, answer_with};
-use crate::cluster::{DeleteOptions, Deleted, Draft, PatchKind, Propagation, Target, Written};
+use crate::cluster::{DeleteOptions, Deleted, Draft, PatchKind, Propagation, Target, WriteOptions, Written};
 use crate::error::ApiError;
 use crate::meta;
 use crate::present::{self, Accepted, ListMeta};
 
 fn draft(call: &Call<'_>) -> Result<Draft, ApiError> {
     Encoding::of(call.media())?.decode(&call.body)
+}
+
+/// The options of a write, of which `kind` is the kind, and who asks.
+pub(super) fn options(call: &Call<'_>, kind: &str, apply: bool) -> Result<WriteOptions, ApiError> {
+    let options = call.query.write(kind, call.user_agent(), apply)?;
+    Ok(WriteOptions { user: call.user.info(), ..options })
 }
 
 fn written(target: Target<'_>, accepted: Accepted, written: &Written) -> Result<Response<Body>, ApiError> {
@@ -24,14 +30,14 @@ fn written(target: Target<'_>, accepted: Accepted, written: &Written) -> Result<
 /// POST to a collection.
 pub fn create(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
     let accepted = call.accepted()?;
-    let options = call.query.write("CreateOptions", call.user_agent(), false)?;
+    let options = options(call, "CreateOptions", false)?;
     written(target, accepted, &app.cluster.create(target, draft(call)?, &options)?)
 }
 
 /// PUT of an object, its status, or a namespace's finalizers.
 pub fn update(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {
     let accepted = call.accepted()?;
-    let options = call.query.write("UpdateOptions", call.user_agent(), false)?;
+    let options = options(call, "UpdateOptions", false)?;
     let draft = draft(call)?;
     let done = match target.subresource {
         "finalize" => app.cluster.finalize(target, draft, &options)?,
@@ -58,7 +64,7 @@ pub fn patch(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
     if target.subresource == "finalize" {
         return Err(ApiError::method_not_allowed());
     }
-    let options = call.query.write("PatchOptions", call.user_agent(), kind == PatchKind::Apply)?;
+    let options = options(call, "PatchOptions", kind == PatchKind::Apply)?;
     let patch = encoding.decode(&call.body)?;
     written(target, accepted, &app.cluster.patch(target, kind, patch, &options)?)
 }
@@ -66,6 +72,7 @@ pub fn patch(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<
 fn delete_options(call: &Call<'_>) -> Result<DeleteOptions, ApiError> {
     let body = if call.body.is_empty() { Value::Null } else { draft(call)?.object };
     let mut options = DeleteOptions::parse(&body)?;
+    options.user = call.user.info();
     options.dry_run |= call.query.dry_run("DeleteOptions")?;
     call.query.grace_period()?;
     if options.propagation.is_none() {

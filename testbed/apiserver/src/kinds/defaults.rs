@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Resource, crd, empty, network, workloads};
+use super::{Resource, crd, empty, network, policies, workloads};
 use crate::meta;
 
 /// Fills in the defaults of a built-in kind; custom kinds have theirs in their schemas.
@@ -18,6 +18,7 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         ("apps", "ReplicaSet") => workloads::default_replica_set(object),
         ("discovery.k8s.io", "EndpointSlice") => network::default_endpoint_slice(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => crd::default(object),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => policies::default(object),
         _ => {}
     }
     empty::leave_out(resource, object);

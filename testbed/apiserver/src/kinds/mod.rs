@@ -9,6 +9,7 @@ pub mod events;
 pub mod families;
 pub mod naming;
 pub mod network;
+pub mod policies;
 mod registry;
 mod roles;
 mod schemas;

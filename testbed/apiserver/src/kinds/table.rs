@@ -59,6 +59,7 @@ const fn row(
 const ENDPOINTS_DEPRECATED: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const AUTHORIZATION: &str = "authorization.k8s.io";
+const ADMISSION: &str = "admissionregistration.k8s.io";
 
 const EVENT_FIELDS: &[&str] = &[
     ".involvedObject.kind",
@@ -221,6 +222,15 @@ const ROWS: &[Row] = &[
         status: true,
         columns: &[("Created At", "date", ".metadata.creationTimestamp")],
         ..row("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false, COUNTED)
+    },
+    Row {
+        status: true,
+        columns: &[("Validations", "integer", "#.spec.validations"), ("ParamKind", "string", ".spec.paramKind.kind")],
+        ..row(ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false, COUNTED)
+    },
+    Row {
+        columns: &[("PolicyName", "string", ".spec.policyName"), ("ParamRef", "string", ".spec.paramRef.name")],
+        ..row(ADMISSION, "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false, COUNTED)
     },
     row(RBAC, "v1", "Role", "roles", true, Behaviour { name: NameRule::PathSegment, ..UPSERT }),
     row(RBAC, "v1", "RoleBinding", "rolebindings", true, Behaviour { name: NameRule::PathSegment, ..UPSERT }),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{NameRule, Resource, definitions, events, network, roles, services};
+use super::{NameRule, Resource, definitions, events, network, policies, roles, services};
 use crate::error::StatusCause;
 use crate::meta;
 
@@ -30,6 +30,8 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, addresses
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => roles::validate_role(object),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => roles::validate_binding(object, old),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::validate(object, old),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => policies::validate(object),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => policies::validate_binding(object),
         _ => Vec::new(),
     }
 }

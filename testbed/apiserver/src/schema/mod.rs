@@ -5,7 +5,7 @@
 
 pub mod builtin;
 mod cause;
-mod cel;
+pub(crate) mod cel;
 mod closest;
 mod correlate;
 mod defaults;

@@ -5,6 +5,7 @@ mod identity;
 mod lists;
 mod objects;
 mod pods;
+mod policies;
 mod protocol;
 mod schemas;
 mod support;

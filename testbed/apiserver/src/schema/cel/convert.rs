@@ -65,7 +65,8 @@ fn double(number: &Number) -> Scalar<'static> {
     Scalar::Double(number.as_f64().unwrap_or(f64::NAN))
 }
 
-fn untyped<E: Engine>(value: &Value) -> E::Value {
+/// A value without a schema.
+pub(crate) fn untyped<E: Engine>(value: &Value) -> E::Value {
     match value {
         Value::Null => E::scalar(Scalar::Null),
         Value::Bool(bool) => E::scalar(Scalar::Bool(*bool)),

@@ -31,6 +31,8 @@ pub(crate) trait Engine {
     fn optional(value: Option<Self::Value>) -> Self::Value;
     /// Evaluates expressions in one scope.
     fn evaluate(variables: &[(&str, Self::Value)], programs: &[&Self::Program]) -> Vec<Result<Answer, String>>;
+    /// What an expression comes to, for others to use.
+    fn value(variables: &[(&str, Self::Value)], program: &Self::Program) -> Result<Self::Value, String>;
 }
 
 /// A scalar on its way into an expression.
@@ -163,6 +165,16 @@ impl Engine for KubeCel {
                 Err(error) => Err(explain(&error)),
             };
             programs.iter().map(evaluate).collect()
+        })
+    }
+
+    fn value(variables: &[(&str, Value)], program: &Program) -> Result<Value, String> {
+        ROOT.with(|root| {
+            let mut scope = root.new_inner_scope();
+            for (name, value) in variables {
+                scope.add_variable_from_value(*name, value.clone());
+            }
+            program.execute(&scope).map_err(|error| explain(&error))
         })
     }
 }

@@ -21,5 +21,7 @@ mod escape;
 mod rule;
 mod walk;
 
+pub(crate) use convert::untyped;
+pub(crate) use engine::{Answer, Engine, KubeCel};
 pub(crate) use rule::Rule;
 pub(crate) use walk::check;

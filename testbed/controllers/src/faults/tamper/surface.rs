@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::{CONFLICTS, Tamper, TamperError, read};
 use crate::{
+    faults::specs::unguard,
     runtime::kinds::built_in_release,
     snapshot::{Kind, ObjectKey},
 };
@@ -71,12 +72,13 @@ impl Tamper {
         Err(super::unreadable(DEFINITION, &key, &"it keeps changing"))
     }
 
-    /// Takes an annotation off the CRD of this name.
+    /// Takes an annotation off the CRD of this name, and before that the binding of the policy that refuses it.
     ///
     /// # Errors
     /// If it cannot be written.
     pub async fn unannotate_crd(&self, crd: &str, annotation: &str) -> Result<(), TamperError> {
         let (api, key) = self.crd(crd)?;
+        unguard(api.clone().into_client()).await.map_err(Box::new)?;
         let patch = json!({"metadata": {"annotations": {annotation: null}}});
         api.patch(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await.map_err(Box::new)?;
         Ok(())
