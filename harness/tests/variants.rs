@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gateproof::dialects::Reference;
-use gateproof::kill::{self, Plan, TouchedBy};
+use gateproof::kill::{self, Plan, TRIED, TouchedBy};
 use gateproof::log::Timing;
 use gateproof::run::{Silent, embedded, run};
 use gateproof::scenario::Scenario;
@@ -32,9 +32,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How many scenarios a sample has.
 const SAMPLE: usize = 4;
-
-/// How many of the scenarios that a variant touches are tried at most.
-const TOUCHED: usize = 12;
 
 /// Variants at once: most of the time is waiting.
 const AT_ONCE: usize = 4;
@@ -62,7 +59,7 @@ async fn every_scenario_passes_on_legal_variants() {
             let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
             let touches: Vec<&str> = names.iter().copied().filter(|name| touched.touches(variant.name, name)).collect();
             let sample = names.choose_multiple(&mut draw, SAMPLE);
-            let tried: HashSet<&str> = sample.chain(touches.choose_multiple(&mut draw, TOUCHED)).copied().collect();
+            let tried: HashSet<&str> = sample.chain(touches.choose_multiple(&mut draw, TRIED)).copied().collect();
             let is_tried = |scenario: &&Scenario| tried.contains(scenario.name.as_str());
             (variant, plan.scenarios.iter().filter(is_tried).cloned().collect())
         })
@@ -113,6 +110,21 @@ async fn record(scenario: &str, behaviour: &str) -> RunRecord {
 async fn outcome(scenario: &str, behaviour: &str) -> (Outcome, String) {
     let record = record(scenario, behaviour).await;
     (record.scenarios[0].outcome, record.target.name)
+}
+
+/// A class may be taken beside another one or refused, but not left without a word.
+///
+/// Holds IMPL-30.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_class_is_as_good_as_many() {
+    for (behaviour, expected) in [
+        ("variant:orders-listeners-otherwise", Outcome::Passed),
+        ("variant:takes-one-class", Outcome::Passed),
+        ("variant:takes-one-class+leaves-refused-classes-pending", Outcome::Failed),
+    ] {
+        let (outcome, _) = outcome("gatewayclass-accepted", behaviour).await;
+        assert_eq!(outcome, expected, "{behaviour}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

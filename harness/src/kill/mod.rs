@@ -23,6 +23,6 @@ pub use inversion::{invert_all, negated};
 pub use matrix::{BrokenRule, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, share_of};
 pub use pinpoint::{pin_all, pinned};
 pub use shown_by::{Showing, ShownBy};
-pub use touched_by::TouchedBy;
+pub use touched_by::{TRIED, TouchedBy};
 pub use trial::{Proof, Survivor, Trial};
 pub use variants::{Blamed, Varied, vary};
