@@ -1,5 +1,6 @@
 //! Writes and their answers: what must be admitted, and what must be refused just so.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateproof_report::record::Severity;
@@ -22,7 +23,8 @@ const OF_KUBERNETES: [&str; 3] = ["customresourcecleanup.apiextensions.k8s.io", 
 /// Writes of a step in progress, one at a time.
 #[derive(Debug, Clone)]
 pub(super) struct Writing {
-    writes: Vec<(WriteVerb, WriteTarget)>,
+    /// Shared, since what is in progress is copied with every event, and a step may write a thousand objects.
+    writes: Arc<[(WriteVerb, WriteTarget)]>,
     /// The one that is asked for.
     ordinal: usize,
     /// For deletions: what must be gone.
@@ -57,7 +59,7 @@ impl Writing {
                     kind: patch.kind,
                     patch: patch.patch.clone(),
                 };
-                (vec![(WriteVerb::Patch, target)], Vec::new())
+                (vec![(WriteVerb::Patch, target)].into(), Vec::new())
             }
             Verb::Delete(delete) => {
                 let writes = delete.objects.iter().map(|o| (WriteVerb::Delete, WriteTarget::Delete(o.clone())));

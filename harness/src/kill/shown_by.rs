@@ -17,11 +17,12 @@ use crate::scenario::pattern::matches;
 use crate::scenario::{Scenario, Verb};
 
 /// The tables: of a dialect, and of its other editions.
-const TABLES: [(Reference, Option<&str>, &str); 6] = [
+const TABLES: [(Reference, Option<&str>, &str); 7] = [
     (Reference::GatewayApi, None, include_str!("shown_by.yaml")),
     (Reference::Aso, None, include_str!("shown_by/aso.yaml")),
     (Reference::Aso, Some("design"), include_str!("shown_by/aso.design.yaml")),
     (Reference::Contour, None, include_str!("shown_by/contour.yaml")),
+    (Reference::Contour, Some("design"), include_str!("shown_by/contour.design.yaml")),
     (Reference::Kuadrant, None, include_str!("shown_by/kuadrant.yaml")),
     (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
 ];

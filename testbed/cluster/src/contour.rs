@@ -12,6 +12,12 @@ use kube::Client;
 use crate::tampering::Spoils;
 use crate::{KnownFault, KnownVariant, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
 
+/// What it is set to, by the names that the dialect has for it.
+pub const FEATURES: [&str; 1] = ["RootNamespaces"];
+
+/// What namespaces are called at the end in which it wants no roots.
+const ROOTLESS: &str = "-closed";
+
 /// A running embedded target of HTTPProxies. It ends with [`ContourTestbed::shutdown`] or when it is dropped.
 pub struct ContourTestbed {
     contour: Contour,
@@ -47,7 +53,8 @@ impl ContourTestbed {
             tamper.attach(testbed.client(), testbed.offset);
         }
         let [a, b, c] = crate::network(testbed.server.addr().port());
-        let settings = Settings { edition, ..Settings::at(IpAddr::V4(Ipv4Addr::new(a, b, c, 1))) };
+        let address = IpAddr::V4(Ipv4Addr::new(a, b, c, 1));
+        let settings = Settings { edition, rootless: Some(ROOTLESS.to_owned()), ..Settings::at(address) };
         let contour = Contour::start(testbed.client(), Arc::clone(&testbed.proxy), envoy.gate, settings, &behaviour);
         Ok(ContourTestbed { contour, testbed })
     }

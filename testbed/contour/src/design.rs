@@ -6,12 +6,11 @@ use crate::status::Verdict;
 type Words = (&'static str, &'static str);
 
 /// As shipped, and as the document has them.
-const WORDS: [(Words, Words); 12] = [
+const WORDS: [(Words, Words); 13] = [
     (("ServiceError", "ServiceUnresolvedReference"), ("ServiceError", "ServiceNotFound")),
     (("TLSError", "SecretNotValid"), ("TLSError", "TLSSecretNotFound")),
     (("TLSError", "FallbackNotPresent"), ("TLSFallbackError", "FallbackNotPresent")),
     (("TLSError", "ClientValidationInvalid"), ("TLSClientValidationError", "ClientValidationInvalid")),
-    (("IncludeError", "PathMatchConditionsNotValid"), ("PathConditionsError", "PathMatchConditionsNotValid")),
     (("RouteError", "PathMatchConditionsNotValid"), ("PathConditionsError", "PathMatchConditionsNotValid")),
     (("RouteError", "HeaderMatchConditionsNotValid"), ("HeaderConditionsError", "HeaderMatchConditionsNotValid")),
     (("RouteError", "RequestHeadersPolicyInvalid"), ("HeadersPolicyError", "RequestHeadersPolicyInvalid")),
@@ -19,6 +18,8 @@ const WORDS: [(Words, Words); 12] = [
     (("ServiceError", "RequestHeadersPolicyInvalid"), ("HeadersPolicyError", "RequestHeadersPolicyInvalid")),
     (("ServiceError", "ResponseHeadersPolicyInvalid"), ("HeadersPolicyError", "ResponseHeadersPolicyInvalid")),
     (("TCPProxyIncludeError", "IncludeNotFound"), ("TCPProxyError", "IncludeNotFound")),
+    (("TCPProxyIncludeError", "RootIncludesRoot"), ("TCPProxyError", "RootIncludesRoot")),
+    (("TCPProxyIncludeError", "IncludeCreatesCycle"), ("TCPProxyError", "IncludeCreatesCycle")),
 ];
 
 /// Puts a verdict into the words of the document.

@@ -38,12 +38,16 @@ pub struct Settings {
     pub https: u16,
     /// The class of proxies that it serves beside those without one (`--ingress-class-name`).
     pub class: String,
+    /// What namespaces are called at the end in which there are no roots; not given: there may be roots anywhere. Contour is told those
+    /// that may have some (`--root-namespaces`), of which nobody knows the names while a run makes them up.
+    pub rootless: Option<String>,
 }
 
 impl Settings {
     /// As shipped, at an address.
     #[must_use]
     pub fn at(address: IpAddr) -> Settings {
-        Settings { edition: Edition::Current, address, http: 80, https: 443, class: "contour".to_owned() }
+        let class = "contour".to_owned();
+        Settings { edition: Edition::Current, address, http: 80, https: 443, class, rootless: None }
     }
 }

@@ -1,7 +1,9 @@
 //! What is wrong over time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
+use gateproof_runtime::object::items;
 use serde_json::Value;
 
 use super::{edit, valid, write_status};
@@ -9,6 +11,15 @@ use crate::behaviour::{Fault, Seam};
 use crate::kinds::Snapshot;
 use crate::reconcile::Outcome;
 use crate::settings::Settings;
+
+/// After that an HTTPProxy begins to turn: later than whoever expects a word at once looks, and before whoever watches has gone.
+const TURNING: Duration = Duration::from_millis(250);
+/// So long each word lasts.
+const WORD: Duration = Duration::from_millis(200);
+
+fn now() -> Value {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into()
+}
 
 pub(super) const FAULTS: &[Fault] = &[
     edit!(
@@ -58,12 +69,68 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "writes-all-the-time",
         summary: "Writes every status again although nothing changes but the time in it.",
-        clauses: &["HTTPPROXY-INV-8", "HTTPPROXY-C40"],
+        clauses: &["HTTPPROXY-INV-8", "HTTPPROXY-C40", "HTTPPROXY-10"],
         seam: Seam::Restless(|| {
             Box::new(|_, status| {
-                let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
                 if let Some(condition) = valid(status) {
-                    condition["lastTransitionTime"] = now.into();
+                    condition["lastTransitionTime"] = now();
+                }
+            })
+        }),
+    },
+    write_status!(
+        "says-unknown-first",
+        "Says Unknown of an HTTPProxy at first, and the truth a version later.",
+        ["HTTPPROXY-23", "HTTPPROXY-INV-1"],
+        {
+            let mut seen: BTreeSet<String> = BTreeSet::new();
+            move |live, status| {
+                if let Some(condition) = valid(status).and_then(Value::as_object_mut)
+                    && seen.insert(live["metadata"]["uid"].to_string())
+                {
+                    condition["status"] = "Unknown".into();
+                    condition["reason"] = "Pending".into();
+                    condition.shift_remove("errors");
+                }
+            }
+        }
+    ),
+    Fault {
+        name: "turns-by-itself",
+        summary: "Says by turns that an HTTPProxy is orphaned and that it is valid.",
+        clauses: &["HTTPPROXY-INV-9"],
+        seam: Seam::Restless(|| {
+            let mut since: BTreeMap<String, Instant> = BTreeMap::new();
+            Box::new(move |live, status| {
+                // Others than those with one route are left alone, so that this is seen where nothing changes.
+                if status["currentStatus"] != "orphaned" || items(live, "/spec/routes").count() != 1 {
+                    return;
+                }
+                let age = since.entry(live["metadata"]["uid"].to_string()).or_insert_with(Instant::now).elapsed();
+                if age < TURNING || age.saturating_sub(TURNING).as_millis() / WORD.as_millis() % 2 == 1 {
+                    return;
+                }
+                let before = items(&live["status"], "/conditions").find(|one| one["type"] == "Valid");
+                let before = before.filter(|one| one["status"] == "True").map(|one| one["lastTransitionTime"].clone());
+                status["currentStatus"] = "valid".into();
+                if let Some(condition) = valid(status).and_then(Value::as_object_mut) {
+                    condition["status"] = "True".into();
+                    condition["reason"] = "Valid".into();
+                    condition.shift_remove("errors");
+                    condition["lastTransitionTime"] = before.unwrap_or_else(now);
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "keeps-the-first-time",
+        summary: "Leaves lastTransitionTime as it was first, whatever becomes of the condition.",
+        clauses: &["HTTPPROXY-10"],
+        seam: Seam::Restless(|| {
+            Box::new(|live, status| {
+                let before = items(&live["status"], "/conditions").find(|one| one["type"] == "Valid");
+                if let (Some(before), Some(condition)) = (before, valid(status)) {
+                    condition["lastTransitionTime"] = before["lastTransitionTime"].clone();
                 }
             })
         }),
@@ -96,6 +163,19 @@ pub(super) const FAULTS: &[Fault] = &[
                     "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/virtualhost/properties/fqdn";
                 if let Some(fqdn) = definition.pointer_mut(fqdn).and_then(Value::as_object_mut) {
                     fqdn.shift_remove("pattern");
+                }
+            }
+        }),
+    },
+    Fault {
+        name: "says-nothing-before-it-looks",
+        summary: "Serves definitions by which an HTTPProxy begins without a status.",
+        clauses: &["HTTPPROXY-K01"],
+        seam: Seam::Definitions(|definitions| {
+            for definition in definitions.iter_mut() {
+                let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
+                if let Some(status) = definition.pointer_mut(status).and_then(Value::as_object_mut) {
+                    status.shift_remove("default");
                 }
             }
         }),

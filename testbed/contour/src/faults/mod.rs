@@ -1,6 +1,7 @@
 //! Named misbehaviours, by what they get wrong.
 
 mod access;
+mod design;
 mod graph;
 mod history;
 mod serving;
@@ -15,7 +16,7 @@ use crate::status::{Sub, Verdict};
 
 /// Every fault, by the file that it stands in.
 pub const FAULTS: &[&[Fault]] =
-    &[silence::FAULTS, words::FAULTS, graph::FAULTS, serving::FAULTS, access::FAULTS, history::FAULTS];
+    &[silence::FAULTS, words::FAULTS, graph::FAULTS, serving::FAULTS, access::FAULTS, history::FAULTS, design::FAULTS];
 
 /// A fault in what should be.
 macro_rules! edit {

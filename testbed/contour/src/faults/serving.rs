@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateproof_proxy::config::{
-    Admits, Authorities, BackendTarget, ClientValidation, Filter, PathMatch, PeerName, Refuses,
+    Admits, Authorities, Backend, BackendTarget, ClientValidation, Filter, PathMatch, PeerName, Refuses,
 };
 use gateproof_proxy::exchange::{Exchange, MatchOutcome, RequestHead};
 use gateproof_proxy::routing::Routing;
@@ -67,6 +67,20 @@ pub(super) const FAULTS: &[Fault] = &[
                     missing.target = BackendTarget::Fail { status: 503, reason: "there is no such Service".to_owned() };
                     backends.push(missing);
                 }
+            }
+        }
+    ),
+    edit!(
+        "answers-404-for-idle-services",
+        "Has no route to Services without endpoints.",
+        ["HTTPPROXY-C08"],
+        |_, _, outcome| {
+            let is_idle = |backend: &Backend| matches!(&backend.target, BackendTarget::Endpoints(endpoints) if endpoints.is_empty());
+            for host in &mut outcome.hosts {
+                host.routes.retain(|route| match &route.answer {
+                    Answer::Backends(backends) => !backends.iter().all(is_idle),
+                    _ => true,
+                });
             }
         }
     ),

@@ -19,7 +19,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-missing-services-of-streams",
         "Says nothing of a Service that a tcpproxy leads to and that is not there.",
-        ["HTTPPROXY-C35"],
+        ["HTTPPROXY-C35", "HTTPPROXY-43"],
         |_, _, outcome| forget(outcome, |error| {
             error.r#type == "TCPProxyError" && error.reason == "ServiceUnresolvedReference"
         })
@@ -37,15 +37,25 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-missing-includes",
         "Says nothing of an include of what is not there.",
-        ["HTTPPROXY-C18"],
+        ["HTTPPROXY-C18", "HTTPPROXY-37"],
         |_, _, outcome| forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "IncludeNotFound")
     ),
-    edit!("accepts-included-roots", "Says nothing of an include of a root.", ["HTTPPROXY-C20"], |_, _, outcome| {
-        forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "RootIncludesRoot");
-    }),
-    edit!("accepts-circles", "Says nothing of includes in a circle.", ["HTTPPROXY-C21"], |_, _, outcome| {
-        forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "IncludeCreatesCycle");
-    }),
+    edit!(
+        "accepts-included-roots",
+        "Says nothing of an include of a root.",
+        ["HTTPPROXY-C20", "HTTPPROXY-37"],
+        |_, _, outcome| {
+            forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "RootIncludesRoot");
+        }
+    ),
+    edit!(
+        "accepts-circles",
+        "Says nothing of includes in a circle.",
+        ["HTTPPROXY-C21", "HTTPPROXY-37"],
+        |_, _, outcome| {
+            forget(outcome, |error| error.r#type == "IncludeError" && error.reason == "IncludeCreatesCycle");
+        }
+    ),
     edit!(
         "accepts-circles-of-streams",
         "Says nothing of includes of a tcpproxy in a circle.",
@@ -55,7 +65,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-duplicate-includes",
         "Says nothing of an include whose conditions another one has.",
-        ["HTTPPROXY-C23"],
+        ["HTTPPROXY-C23", "HTTPPROXY-37"],
         |_, _, outcome| forget_reason(outcome, "DuplicateMatchConditions")
     ),
     edit!(
@@ -67,7 +77,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-undelegated-secrets",
         "Calls a root valid whose Secret is of a namespace that does not delegate it, and does not serve it.",
-        ["HTTPPROXY-C13"],
+        ["HTTPPROXY-C13", "HTTPPROXY-34"],
         |_, _, outcome| forget_reason(outcome, "DelegationNotPermitted")
     ),
     edit!(
@@ -77,6 +87,12 @@ pub(super) const FAULTS: &[Fault] = &[
         |_, _, outcome| {
             forget(outcome, |error| error.r#type == "SpecError" && error.reason == "NothingDefined");
         }
+    ),
+    edit!(
+        "accepts-roots-anywhere",
+        "Says nothing of a root outside of the namespaces for roots.",
+        ["HTTPPROXY-32"],
+        |_, _, outcome| forget(outcome, |error| error.r#type == "RootNamespaceError")
     ),
     edit!(
         "accepts-odd-actions",
@@ -89,7 +105,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-odd-header-conditions",
         "Says nothing of conditions about headers that contradict each other.",
-        ["HTTPPROXY-C27"],
+        ["HTTPPROXY-C27", "HTTPPROXY-39"],
         |_, _, outcome| {
             forget_reason(outcome, "HeaderMatchConditionsNotValid");
         }
@@ -102,28 +118,59 @@ pub(super) const FAULTS: &[Fault] = &[
             forget_reason(outcome, "QueryParameterMatchConditionsNotValid");
         }
     ),
-    edit!("accepts-odd-paths", "Says nothing of a path that cannot be matched.", ["HTTPPROXY-C28"], |_, _, outcome| {
-        forget_reason(outcome, "PathMatchConditionsNotValid");
-    }),
+    edit!(
+        "accepts-odd-paths",
+        "Says nothing of a path that cannot be matched.",
+        ["HTTPPROXY-C28", "HTTPPROXY-38"],
+        |_, _, outcome| {
+            forget_reason(outcome, "PathMatchConditionsNotValid");
+        }
+    ),
     edit!(
         "accepts-odd-request-headers",
         "Says nothing of what cannot be done to headers of requests.",
-        ["HTTPPROXY-C29"],
+        ["HTTPPROXY-C29", "HTTPPROXY-40", "HTTPPROXY-48"],
         |_, _, outcome| {
             forget_reason(outcome, "RequestHeadersPolicyInvalid");
         }
     ),
     edit!(
+        "accepts-odd-response-headers",
+        "Says nothing of what cannot be done to headers of responses.",
+        ["HTTPPROXY-C29", "HTTPPROXY-40", "HTTPPROXY-48"],
+        |_, _, outcome| {
+            forget(outcome, |error| {
+                ["ResponseHeaderPolicyInvalid", "ResponseHeadersPolicyInvalid"].contains(&&*error.reason)
+            });
+        }
+    ),
+    edit!(
+        "accepts-odd-headers-of-services",
+        "Says nothing of what cannot be done to headers for one service of a route.",
+        ["HTTPPROXY-C29", "HTTPPROXY-48"],
+        |_, _, outcome| {
+            forget(outcome, |error| {
+                error.r#type == "ServiceError"
+                    && ["RequestHeadersPolicyInvalid", "ResponseHeadersPolicyInvalid"].contains(&&*error.reason)
+            });
+        }
+    ),
+    edit!(
         "accepts-odd-replacements",
         "Says nothing of replacements of prefixes that cannot be done.",
-        ["HTTPPROXY-C30"],
+        ["HTTPPROXY-C30", "HTTPPROXY-41"],
         |_, _, outcome| {
             forget(outcome, |error| error.r#type == "PrefixReplaceError");
         }
     ),
-    edit!("accepts-two-mirrors", "Says nothing of a second mirror.", ["HTTPPROXY-C31"], |_, _, outcome| {
-        forget_reason(outcome, "OnlyOneMirror");
-    }),
+    edit!(
+        "accepts-two-mirrors",
+        "Says nothing of a second mirror.",
+        ["HTTPPROXY-C31", "HTTPPROXY-42"],
+        |_, _, outcome| {
+            forget_reason(outcome, "OnlyOneMirror");
+        }
+    ),
     edit!(
         "accepts-odd-redirects",
         "Says nothing of a redirect to a path and a prefix.",
@@ -143,7 +190,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-odd-streams",
         "Says nothing of a tcpproxy with several ends or none.",
-        ["HTTPPROXY-C35"],
+        ["HTTPPROXY-C35", "HTTPPROXY-43"],
         |_, _, outcome| {
             forget(outcome, |error| {
                 ["NoServicesAndInclude", "NothingDefined"].contains(&&*error.reason) && error.r#type == "TCPProxyError"
@@ -153,7 +200,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-streams-in-clear-text",
         "Says nothing of a tcpproxy without TLS.",
-        ["HTTPPROXY-C35"],
+        ["HTTPPROXY-C35", "HTTPPROXY-36"],
         |_, _, outcome| {
             forget_reason(outcome, "TLSMustBeConfigured");
         }
@@ -161,10 +208,16 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-excluded-tls",
         "Says nothing of features of TLS that exclude each other.",
-        ["HTTPPROXY-K03"],
+        ["HTTPPROXY-K03", "HTTPPROXY-35", "HTTPPROXY-36"],
         |_, _, outcome| {
             forget_reason(outcome, "TLSIncompatibleFeatures");
         }
+    ),
+    edit!(
+        "accepts-missing-fallbacks",
+        "Says nothing of a root that is to fall back on a certificate which nobody has configured.",
+        ["HTTPPROXY-K03", "HTTPPROXY-35"],
+        |_, _, outcome| forget_reason(outcome, "FallbackNotPresent")
     ),
     edit!(
         "accepts-odd-tls",
@@ -177,7 +230,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-useless-authorities",
         "Says nothing of a validation of clients that cannot be done.",
-        ["HTTPPROXY-K04"],
+        ["HTTPPROXY-K04", "HTTPPROXY-36"],
         |_, _, outcome| {
             forget_reason(outcome, "ClientValidationInvalid");
         }
@@ -185,7 +238,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "accepts-useless-validations",
         "Says nothing of a validation of a Service that cannot be done.",
-        ["HTTPPROXY-K06"],
+        ["HTTPPROXY-K06", "HTTPPROXY-42"],
         |_, _, outcome| {
             forget_reason(outcome, "TLSUpstreamValidation");
         }
@@ -217,9 +270,14 @@ pub(super) const FAULTS: &[Fault] = &[
             forget(outcome, |error| ["AuthNotPermitted", "JWTVerificationNotPermitted"].contains(&&*error.reason));
         }
     ),
-    edit!("tells-extensions-nothing", "Gives ExtensionServices no status.", ["HTTPPROXY-K12"], |_, _, outcome| {
-        outcome.verdicts.retain(|key, _| key.0 != Kind::ExtensionService);
-    }),
+    edit!(
+        "tells-extensions-nothing",
+        "Gives ExtensionServices no status.",
+        ["HTTPPROXY-K12", "HTTPPROXY-44"],
+        |_, _, outcome| {
+            outcome.verdicts.retain(|key, _| key.0 != Kind::ExtensionService);
+        }
+    ),
     edit!(
         "accepts-slow-starts-by-chance",
         "Says nothing of a slow start where endpoints are drawn by chance.",

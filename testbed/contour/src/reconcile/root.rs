@@ -42,6 +42,11 @@ pub(super) fn host<'p>(
     round.verdict(proxy);
     let spec = &proxy.spec;
     let virtualhost = spec.virtualhost.as_ref()?;
+    if round.settings.rootless.as_ref().is_some_and(|end| proxy.namespace.ends_with(end)) {
+        let message = format!("{} is no namespace for roots", proxy.namespace);
+        round.verdict(proxy).error("RootNamespaceError", "RootProxyNotAllowedInNamespace", message);
+        return None;
+    }
     if spec.routes.is_empty() && spec.includes.is_empty() && spec.tcpproxy.is_none() {
         round.verdict(proxy).error("SpecError", "NothingDefined", "a root needs routes, includes or a tcpproxy");
         return None;

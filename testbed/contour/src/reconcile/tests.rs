@@ -156,6 +156,32 @@ fn chains_of_includes_may_be_long() {
 }
 
 #[test]
+fn a_root_may_have_many_includes() {
+    const MANY: usize = 1000;
+    let child = |index: usize| {
+        proxy(&format!("child-{index}"), json!({"routes": [{"services": [{"name": "echo", "port": 80}]}]}))
+    };
+    let include =
+        |index: usize| json!({"name": format!("child-{index}"), "conditions": [{"prefix": format!("/{index}")}]});
+    let includes: Vec<Value> = (0..MANY).map(include).collect();
+    let root = proxy("root", json!({"virtualhost": {"fqdn": "a.test"}, "includes": includes}));
+    let outcome = round((0..MANY).map(child).chain([echo(), root]).collect(), Edition::Current);
+    assert!(outcome.verdicts.values().all(|verdict| verdict.errors.is_empty()));
+    assert_eq!(outcome.hosts[0].routes.len(), MANY);
+}
+
+#[test]
+fn conditions_may_be_many() {
+    // 64 KiB of them.
+    const MANY: usize = 1200;
+    let header = |index: usize| json!({"header": {"name": format!("x-header-{index}"), "notexact": "a value"}});
+    let conditions: Vec<Value> = (0..MANY).map(header).collect();
+    assert!(serde_json::to_vec(&conditions).unwrap().len() > 64 * 1024);
+    let route = only_route(json!({"conditions": conditions, "services": [{"name": "echo", "port": 80}]}));
+    assert_eq!(route.matches.headers.len(), MANY);
+}
+
+#[test]
 fn includes_are_followed_once_and_told_of_where_they_are() {
     let services = json!([{"services": [{"name": "echo", "port": 80}]}]);
     let includes = json!([
