@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api};
 use gateproof_controllers::settings::CONTROLLER_NAME;
+use gateproof_kuadrant::control::Access;
 use gateproof_kuadrant::{self as kuadrant, FAULTS, Kuadrant, Settings, VARIANTS};
 pub use gateproof_kuadrant::{Behaviour, Edition, definitions_of};
 use gateproof_proxy::Chain;
@@ -14,6 +15,9 @@ use crate::{KnownFault, KnownVariant, Service, Testbed, TestbedError, TestbedOpt
 
 /// The name among the services of the target of what stands beside the policies: Authorino, Limitador, a DNS operator and an issuer.
 const COMPONENTS: &str = "components";
+
+/// The name among them of what stops and starts the policies' own implementation.
+const OPERATOR: &str = "operator";
 
 /// A running embedded target of Kuadrant's policies. It ends with [`KuadrantTestbed::shutdown`] or when it is dropped.
 pub struct KuadrantTestbed {
@@ -57,8 +61,14 @@ impl KuadrantTestbed {
 
     /// The scripted services of the target.
     pub fn services(&self) -> Vec<Service> {
-        let access = self.policies.components();
-        vec![Service { name: COMPONENTS, url: access.url(), token: access.token.clone(), authority: None }]
+        let all = [(COMPONENTS, self.policies.components()), (OPERATOR, self.policies.control())];
+        let service = |(name, access): (&'static str, &Access)| Service {
+            name,
+            url: access.url(),
+            token: access.token.clone(),
+            authority: None,
+        };
+        all.into_iter().map(service).collect()
     }
 
     /// Stops everything, the policies' reference first.

@@ -48,15 +48,17 @@ pub enum Rule {
 impl Rule {
     /// What is wrong with the place that it names, if anything is.
     pub(crate) fn misplaced(&self) -> Option<&'static str> {
-        let (component, namespace, host) = match self {
-            Rule::Stop(Stop { stop, namespace, host, .. }) => (*stop, namespace, host),
-            Rule::Unhealthy(Unhealthy { unhealthy, namespace, host }) => (*unhealthy, namespace, host),
+        let (component, namespace, host, is_stop) = match self {
+            Rule::Stop(Stop { stop, namespace, host, .. }) => (*stop, namespace, host, true),
+            Rule::Unhealthy(Unhealthy { unhealthy, namespace, host }) => (*unhealthy, namespace, host, false),
             Rule::Remove(_) => return None,
         };
         if namespace.is_some() && matches!(component, Component::Authorino | Component::Limitador) {
             return Some("authorino and limitador are there once for all: leave `namespace` out");
         }
-        (host.is_some() && component != Component::Dns).then_some("only records of dns have a host: leave `host` out")
+        let has_hosts = component == Component::Dns || (component == Component::Authorino && is_stop);
+        (host.is_some() && !has_hosts)
+            .then_some("only records of dns, and what authorino is to take, have a host: leave `host` out")
     }
 }
 
@@ -65,7 +67,7 @@ impl Rule {
 pub struct Place<'a> {
     /// The namespace; empty for what is there once for all.
     pub namespace: &'a str,
-    /// The host, of a record; else empty.
+    /// The host, of a record or of what the service that authorizes is to take; else empty.
     pub host: &'a str,
 }
 
@@ -78,7 +80,7 @@ pub struct Stop {
     /// Where; everywhere if not given. Only for those that keep objects in namespaces.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// Of which host alone, of `dns`.
+    /// Of which host alone: of `dns` its records, of `authorino` what it is to take for that host, while the service itself goes on.
     #[serde(default)]
     pub host: Option<String>,
     /// The reason that its objects give for not being ready.

@@ -1,7 +1,8 @@
-//! The scripted service `components`: stops and starts what stands beside the policies.
+//! The scripted services of the target, whatever the rules of their scripts are.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
@@ -9,6 +10,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -35,14 +37,51 @@ impl Access {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Script {
-    rules: Vec<Rule>,
+/// What takes scripts.
+pub(crate) trait Scripted: Send + Sync + 'static {
+    /// A rule of a script.
+    type Rule: DeserializeOwned + Send;
+
+    /// Which rules there are.
+    const HELP: &'static str;
+
+    /// What is wrong with a rule beside how it is written, if anything is.
+    fn misplaced(rule: &Self::Rule) -> Option<&'static str>;
+
+    /// Does what the rules of a script say, in place of those that it had before. None takes it away.
+    fn tell(&self, key: String, rules: Vec<Self::Rule>) -> impl Future<Output = Result<(), String>> + Send;
 }
 
-/// Serves scripts until `stop`, and tells `components` of each change.
-pub(crate) async fn serve(components: watch::Sender<Components>, stop: CancellationToken) -> std::io::Result<Access> {
+/// What stands beside the policies is told by whoever watches it.
+impl Scripted for watch::Sender<Components> {
+    type Rule = Rule;
+
+    const HELP: &'static str = "rules are {\"stop\": COMPONENT}, {\"unhealthy\": \"dns\"} and {\"remove\": OBJECT}";
+
+    fn misplaced(rule: &Rule) -> Option<&'static str> {
+        rule.misplaced()
+    }
+
+    async fn tell(&self, key: String, rules: Vec<Rule>) -> Result<(), String> {
+        self.send_modify(|components| {
+            if rules.is_empty() {
+                components.0.remove(&key);
+            } else {
+                components.0.insert(key, rules);
+            }
+        });
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Script<R> {
+    rules: Vec<R>,
+}
+
+/// Serves scripts until `stop`, and tells of each change.
+pub(crate) async fn serve<S: Scripted>(told: Arc<S>, stop: CancellationToken) -> std::io::Result<Access> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let access = Access { address: listener.local_addr()?, token: uuid::Uuid::new_v4().simple().to_string() };
     let token = access.token.clone();
@@ -53,18 +92,18 @@ pub(crate) async fn serve(components: watch::Sender<Components>, stop: Cancellat
                 accepted = listener.accept() => accepted,
             };
             let Ok((stream, _)) = accepted else { continue };
-            let (components, token, stop) = (components.clone(), token.clone(), stop.clone());
+            let (told, token, stop) = (Arc::clone(&told), token.clone(), stop.clone());
             tokio::spawn(async move {
                 let service = service_fn(|request| {
-                    let (components, token) = (components.clone(), token.clone());
-                    async move { Ok::<_, Infallible>(answer(request, &components, &token).await) }
+                    let (told, token) = (Arc::clone(&told), token.clone());
+                    async move { Ok::<_, Infallible>(answer(request, &*told, &token).await) }
                 });
                 let serving =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
                 tokio::select! {
                     () = stop.cancelled() => {}
                     ended = serving => if let Err(error) = ended {
-                        tracing::debug!(%error, "a connection to the components ended abnormally");
+                        tracing::debug!(%error, "a connection to a scripted service ended abnormally");
                     },
                 }
             });
@@ -73,12 +112,8 @@ pub(crate) async fn serve(components: watch::Sender<Components>, stop: Cancellat
     Ok(access)
 }
 
-async fn answer(
-    request: Request<Incoming>,
-    components: &watch::Sender<Components>,
-    token: &str,
-) -> Response<Full<Bytes>> {
-    let (status, text) = match handle(request, components, token).await {
+async fn answer<S: Scripted>(request: Request<Incoming>, told: &S, token: &str) -> Response<Full<Bytes>> {
+    let (status, text) = match handle(request, told, token).await {
         Ok(()) => (StatusCode::NO_CONTENT, String::new()),
         Err((status, text)) => (status, text),
     };
@@ -87,11 +122,7 @@ async fn answer(
     response
 }
 
-async fn handle(
-    request: Request<Incoming>,
-    components: &watch::Sender<Components>,
-    token: &str,
-) -> Result<(), (StatusCode, String)> {
+async fn handle<S: Scripted>(request: Request<Incoming>, told: &S, token: &str) -> Result<(), (StatusCode, String)> {
     let given = request.headers().get(http::header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
     if given != Some(format!("Bearer {token}").as_bytes()) {
         return Err((StatusCode::UNAUTHORIZED, "a bearer token is needed".to_owned()));
@@ -104,17 +135,11 @@ async fn handle(
             let body = Limited::new(request.into_body(), LIMIT).collect().await;
             let body =
                 body.map_err(|error| (StatusCode::BAD_REQUEST, format!("the script cannot be read: {error}")))?;
-            let script: Result<Script, _> = serde_json::from_slice(&body.to_bytes());
-            let wrong = |error: serde_json::Error| {
-                (
-                    StatusCode::BAD_REQUEST,
-                    format!(
-                        "no script: {error}; rules are {{\"stop\": COMPONENT}}, {{\"unhealthy\": \"dns\"}} and {{\"remove\": OBJECT}}"
-                    ),
-                )
-            };
+            let script: Result<Script<S::Rule>, _> = serde_json::from_slice(&body.to_bytes());
+            let wrong =
+                |error: serde_json::Error| (StatusCode::BAD_REQUEST, format!("no script: {error}; {}", S::HELP));
             let rules = script.map_err(wrong)?.rules;
-            if let Some(message) = rules.iter().find_map(Rule::misplaced) {
+            if let Some(message) = rules.iter().find_map(S::misplaced) {
                 return Err((StatusCode::BAD_REQUEST, message.to_owned()));
             }
             rules
@@ -122,12 +147,5 @@ async fn handle(
         Method::DELETE => Vec::new(),
         other => return Err((StatusCode::METHOD_NOT_ALLOWED, format!("{other}: only PUT and DELETE are known"))),
     };
-    components.send_modify(|components| {
-        if rules.is_empty() {
-            components.0.remove(&key);
-        } else {
-            components.0.insert(key, rules);
-        }
-    });
-    Ok(())
+    told.tell(key, rules).await.map_err(|message| (StatusCode::INTERNAL_SERVER_ERROR, message))
 }

@@ -2,8 +2,8 @@
 //!
 //! It follows source that was read, not runs of the original. It stands beside the Gateway API reference, which serves
 //! GatewayClasses, Gateways and routes. A pure function, [`reconcile::reconcile`], turns a [`object::Snapshot`] into
-//! statuses, objects to keep and the configuration of the [`gate`]; [`runtime`] watches, calls it and acts. Faults and
-//! variants sit in the seams of [`behaviour`], and nothing else knows of them.
+//! statuses, objects to keep and the configuration of the [`gate`]; `runtime` watches, calls it and acts, and [`Kuadrant`]
+//! starts and stops that. Faults and variants sit in the seams of [`behaviour`], and nothing else knows of them.
 
 pub mod behaviour;
 pub mod components;
@@ -14,6 +14,7 @@ pub mod expression;
 mod faults;
 pub mod gate;
 pub mod object;
+mod operator;
 pub mod reconcile;
 pub mod runtime;
 pub mod settings;
@@ -24,6 +25,7 @@ mod variants;
 pub use behaviour::{Behaviour, Spoiler};
 pub use definitions::{definitions, definitions_of};
 pub use faults::FAULTS;
-pub use runtime::Kuadrant;
+pub use operator::Kuadrant;
+pub use runtime::StartError;
 pub use settings::{Edition, Settings};
 pub use variants::VARIANTS;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use gateproof_runtime::object::{full_name, items, name, namespace, text};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::components::Components;
@@ -72,6 +73,56 @@ impl Kind {
     }
 }
 
+/// What policies need beside their own definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dependency {
+    /// The Gateway API.
+    GatewayApi,
+    /// An implementation of it that is known.
+    Provider,
+    /// The service that authorizes requests.
+    Authorino,
+    /// The service that counts them.
+    Limitador,
+    /// What publishes DNSRecords.
+    Dns,
+    /// What issues certificates.
+    Issuer,
+}
+
+impl Dependency {
+    /// Every one, in the order in which messages list them.
+    pub const ALL: [Dependency; 6] =
+        [Self::GatewayApi, Self::Provider, Self::Authorino, Self::Limitador, Self::Dns, Self::Issuer];
+
+    /// As messages call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GatewayApi => "Gateway API",
+            Self::Provider => "Gateway API provider",
+            Self::Authorino => "Authorino Operator",
+            Self::Limitador => "Limitador Operator",
+            Self::Dns => "DNS Operator",
+            Self::Issuer => "Cert Manager",
+        }
+    }
+
+    /// The kinds that it is known by. Here the provider has none of its own.
+    #[must_use]
+    pub const fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::GatewayApi => &[Kind::Gateway, Kind::HttpRoute],
+            Self::Provider => &[],
+            Self::Authorino => &[Kind::Authorino, Kind::AuthConfig],
+            Self::Limitador => &[Kind::Limitador],
+            Self::Dns => &[Kind::DnsRecord],
+            Self::Issuer => &[Kind::Issuer, Kind::ClusterIssuer, Kind::Certificate],
+        }
+    }
+}
+
 /// Kind, namespace (empty for what has none) and name.
 pub type Key = (Kind, String, String);
 
@@ -80,8 +131,8 @@ pub type Key = (Kind, String, String);
 pub struct Snapshot {
     /// The objects.
     pub objects: BTreeMap<Key, Arc<Value>>,
-    /// Kinds that are not served. Worked out when the implementation starts and never again, as the original does it.
-    pub missing: BTreeSet<Kind>,
+    /// What is not there. Worked out when the implementation starts and never again, as the original does it.
+    pub missing: BTreeSet<Dependency>,
     /// What the components are told to do.
     pub components: Components,
 }

@@ -2,7 +2,6 @@
 //! no status claims what is not in force.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -17,8 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::behaviour::{Behaviour, Seams};
 use crate::components::Components;
-use crate::control::{self, Access};
-use crate::object::{Key, Kind, Snapshot, name, namespace, text};
+use crate::object::{Dependency, Key, Kind, Snapshot, name, namespace, text};
 use crate::reconcile::{MANAGED, Outcome};
 use crate::settings::Settings;
 use crate::status::StatusUpdate;
@@ -32,73 +30,72 @@ const RESTLESS: Duration = Duration::from_millis(100);
 /// Why the implementation did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The service that takes scripts cannot listen.
-    #[error("cannot listen for scripts of the components")]
+    /// A service that takes scripts cannot listen.
+    #[error("cannot listen for scripts")]
     Control(#[from] std::io::Error),
     /// The cluster does not say which kinds it serves, or takes no namespace.
     #[error("cannot talk to the cluster")]
     Cluster(#[from] Box<kube::Error>),
 }
 
-/// The running implementation. Dropping it stops it at once.
-pub struct Kuadrant {
+/// The implementation while it runs. Dropping it stops it at once.
+pub(crate) struct Running {
     stop: CancellationToken,
-    task: JoinHandle<()>,
-    access: Access,
-    settings: Settings,
+    task: Option<JoinHandle<()>>,
 }
 
-impl Kuadrant {
-    /// Starts the implementation against the cluster behind `client`. Which kinds the cluster serves is looked up now and not
-    /// again. Must run within a Tokio runtime.
+impl Running {
+    /// Starts it. What it is `without` it does not see, as if no definitions of that were there. Which others there are is looked up
+    /// now and not again.
     ///
     /// # Errors
-    /// [`StartError`] says what could not be done.
-    pub async fn start(client: Client, settings: Settings, behaviour: Behaviour) -> Result<Kuadrant, StartError> {
-        let stop = CancellationToken::new();
-        let (components, changed) = watch::channel(Components::default());
-        let access = control::serve(components, stop.clone()).await?;
-        let served = served(&client).await.map_err(Box::new)?;
-        if settings.keep_kuadrant {
-            let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": settings.namespace}});
-            let api: Api<DynamicObject> = Api::all_with(
-                client.clone(),
-                &ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "Namespace"), "namespaces"),
-            );
-            create(&api, &home).await.map_err(Box::new)?;
-        }
+    /// The cluster does not say which kinds it serves.
+    pub(crate) async fn start(
+        client: Client,
+        settings: Settings,
+        behaviour: &Behaviour,
+        told: watch::Receiver<Components>,
+        without: &BTreeSet<Dependency>,
+        stop: CancellationToken,
+    ) -> kube::Result<Running> {
+        let mut served = served(&client).await?;
+        served.retain(|kind| !without.iter().any(|dependency| dependency.kinds().contains(kind)));
+        let is_missing =
+            |one: &Dependency| without.contains(one) || !one.kinds().iter().all(|kind| served.contains(kind));
+        let missing = Dependency::ALL.into_iter().filter(is_missing).collect();
+        let known = Known { snapshot: Snapshot { missing, ..Snapshot::default() }, listed: BTreeSet::new() };
         let mut seams = behaviour.seams();
         settings.gate.alter(std::mem::take(&mut seams.alters));
-        let hand = Hand { client, settings: settings.clone(), seams };
-        let task = tokio::spawn(run(hand, served, changed, stop.clone()));
-        Ok(Kuadrant { stop, task, access, settings })
-    }
-
-    /// What stands in the data path; it is the gate of the settings.
-    #[must_use]
-    pub fn exchange(&self) -> Arc<dyn gateproof_proxy::Exchange> {
-        Arc::new(self.settings.gate.clone())
-    }
-
-    /// Where the components take scripts.
-    #[must_use]
-    pub fn components(&self) -> &Access {
-        &self.access
+        let hand = Hand { client, settings, seams };
+        let task = tokio::spawn(run(hand, known, served, told, stop.clone()));
+        Ok(Running { stop, task: Some(task) })
     }
 
     /// Stops watching and writing. The gate keeps what it has.
-    pub async fn shutdown(mut self) {
+    pub(crate) async fn shutdown(mut self) {
         self.stop.cancel();
-        if let Err(error) = (&mut self.task).await {
+        if let Some(task) = self.task.take()
+            && let Err(error) = task.await
+        {
             tracing::error!(%error, "the policies' implementation ended abnormally");
         }
     }
 }
 
-impl Drop for Kuadrant {
+impl Drop for Running {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+/// Has the namespace of the Kuadrant object there.
+///
+/// # Errors
+/// The cluster does not take it.
+pub(crate) async fn keep_home(client: &Client, settings: &Settings) -> kube::Result<()> {
+    let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": settings.namespace}});
+    let of = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "Namespace"), "namespaces");
+    create(&Api::all_with(client.clone(), &of), &home).await
 }
 
 fn resource(kind: Kind) -> ApiResource {
@@ -160,7 +157,6 @@ async fn follow(kind: Kind, client: Client, changes: mpsc::UnboundedSender<Chang
     }
 }
 
-#[derive(Default)]
 struct Known {
     snapshot: Snapshot,
     listed: BTreeSet<Kind>,
@@ -195,6 +191,7 @@ impl Known {
 
 async fn run(
     mut hand: Hand,
+    mut known: Known,
     served: BTreeSet<Kind>,
     mut components: watch::Receiver<Components>,
     stop: CancellationToken,
@@ -204,8 +201,6 @@ async fn run(
     for kind in &served {
         watches.spawn(follow(*kind, hand.client.clone(), changes.clone()));
     }
-    let mut known = Known::default();
-    known.snapshot.missing = Kind::ALL.iter().filter(|kind| !served.contains(kind)).copied().collect();
     let mut pauses = DefaultBackoff::default();
     let mut pause: Option<Duration> = None;
     loop {

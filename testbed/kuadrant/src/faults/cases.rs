@@ -7,7 +7,7 @@ use super::tests::{
     ACCEPTED, Case, ENFORCED, MISSING, REPLACED, Round, answers, base, case, conflict, enforced_late, guarded,
     in_force, merged, no_paths, no_target, overridden, says, sick_record, targets, verdicts, written,
 };
-use crate::object::{Kind, Snapshot};
+use crate::object::{Dependency, Kind, Snapshot};
 use crate::reconcile::tests::{gw, limits, policy, route};
 
 const WAITS: &str = "Enforced=False/Unknown";
@@ -175,7 +175,111 @@ fn observed(world: &mut Snapshot) {
     world.edit(Kind::RateLimitPolicy, |one| one["status"] = json!({"observedGeneration": 2}));
 }
 
+/// Already said to be enforced by whoever was there before.
+fn enforced_before(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::RateLimitPolicy, |one| {
+        one["status"] = json!({"conditions": [{"type": "Enforced", "status": "True", "message": "before"}]});
+    });
+}
+
+fn no_gateway_api(world: &mut Snapshot) {
+    base(world);
+    world.missing.insert(Dependency::GatewayApi);
+}
+
+fn no_provider(world: &mut Snapshot) {
+    base(world);
+    world.missing.insert(Dependency::Provider);
+}
+
+fn no_carrier(world: &mut Snapshot) {
+    base(world);
+    world.missing.insert(Dependency::Limitador);
+}
+
+fn another_misses(world: &mut Snapshot) {
+    guarded(world);
+    world.missing.insert(Dependency::Authorino);
+}
+
+fn missed_before(world: &mut Snapshot) {
+    base(world);
+    let message = "needs what is not there: [Limitador Operator]";
+    world.edit(Kind::RateLimitPolicy, |one| {
+        one["status"] =
+            json!({"conditions": [{"type": "Accepted", "reason": "MissingDependency", "message": message}]});
+    });
+}
+
+/// A policy about keys with this label, on a section of the route or on all of it.
+fn secured(world: &mut Snapshot, name: &str, section: Option<&str>, app: &str) {
+    let mut target = route();
+    if let Some(section) = section {
+        target["sectionName"] = json!(section);
+    }
+    let keys = json!({"apiKey": {"selector": {"matchLabels": {"app": app}}}});
+    let rules = json!({"rules": {"authentication": {"keys": keys}}});
+    world.put(Kind::AuthPolicy, policy(Kind::AuthPolicy, name, target, 4, rules));
+}
+
+fn secured_whole(world: &mut Snapshot) {
+    secured(world, "p", None, "a");
+}
+
+fn secured_apart(world: &mut Snapshot) {
+    secured(world, "p", Some("one"), "a");
+    secured(world, "q", Some("two"), "b");
+    world.edit(Kind::HttpRoute, |one| one["spec"]["hostnames"] = json!(["a.example.com"]));
+}
+
+fn refuse(config: &mut Value) {
+    config["status"] = json!({"conditions": [{"type": "Ready", "status": "False"}]});
+}
+
+fn first_not_ready(world: &mut Snapshot) {
+    let mut is_first = true;
+    world.edit(Kind::AuthConfig, |config| {
+        if std::mem::take(&mut is_first) {
+            refuse(config);
+        }
+    });
+}
+
+fn other_not_ready(world: &mut Snapshot) {
+    world.edit(Kind::AuthConfig, |config| {
+        if config["spec"].to_string().contains("\"app\":\"b\"") {
+            refuse(config);
+        }
+    });
+}
+
+fn no_section(world: &mut Snapshot) {
+    let mut target = gw();
+    target["sectionName"] = json!("nowhere");
+    world.put(Kind::TlsPolicy, policy(Kind::TlsPolicy, "p", target, 4, json!({"issuerRef": {"name": "i"}})));
+}
+
+fn one_of_two_records(world: &mut Snapshot) {
+    two_records(world, json!([{"type": "Ready", "status": "True"}]));
+    world.edit(Kind::DnsPolicy, |one| one["spec"]["targetRef"]["sectionName"] = json!("http"));
+}
+
+const LACKS: &str = "Accepted=False/MissingDependency";
+
 pub(super) const MORE: &[Case] = &[
+    case("looks-for-targets-without-gateway-api", no_gateway_api, says, LACKS, MISSING),
+    case("accepts-without-a-provider", no_provider, says, LACKS, ACCEPTED),
+    case("accepts-without-carriers", no_carrier, says, LACKS, ACCEPTED),
+    case("hides-missing-dependencies", no_carrier, says, "Limitador Operator", ""),
+    case("misses-what-others-need", another_misses, says, ACCEPTED, LACKS),
+    case("remembers-what-was-missing", missed_before, says, ACCEPTED, LACKS),
+    case("overlooks-what-it-finds", base, written, "is enforced", "null"),
+    case("takes-back-what-it-finds", enforced_before, written, "is enforced", "about to begin"),
+    Case { then: first_not_ready, ..case("takes-one-auth-config-for-all", secured_whole, says, WAITS, ENFORCED) },
+    Case { then: other_not_ready, ..case("waits-for-auth-configs-of-others", secured_apart, says, ENFORCED, WAITS) },
+    case("accepts-missing-sections", no_section, says, MISSING, ACCEPTED),
+    case("publishes-beyond-sections", one_of_two_records, says, "\"totalRecords\":1", "\"totalRecords\":2"),
     case("oldest-default-wins", newer, says, REPLACED, ENFORCED),
     case("newest-override-wins", overrides, says, ENFORCED, REPLACED),
     case("takes-the-last-by-name-for-the-oldest", at_once, says, REPLACED, ENFORCED),

@@ -106,6 +106,7 @@ mod design;
 mod design_tests;
 mod gate;
 mod history;
+mod operator;
 mod precedence;
 mod statuses;
 mod targets;
@@ -117,5 +118,12 @@ mod writes;
 /// Every fault.
 pub static FAULTS: LazyLock<Vec<Fault>> = LazyLock::new(|| {
     let statuses = [statuses::FAULTS, waits::FAULTS, precedence::FAULTS, targets::FAULTS, design::FAULTS];
-    [statuses.concat(), gate::FAULTS.to_vec(), writes::FAULTS.to_vec(), history::FAULTS.to_vec()].concat()
+    [
+        statuses.concat(),
+        gate::FAULTS.to_vec(),
+        writes::FAULTS.to_vec(),
+        history::FAULTS.to_vec(),
+        operator::FAULTS.to_vec(),
+    ]
+    .concat()
 });

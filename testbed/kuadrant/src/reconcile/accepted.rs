@@ -5,17 +5,17 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::Verdict;
-use crate::object::{Kind, Snapshot, age, full_name, items, namespace, text};
+use crate::object::{Dependency, Kind, Snapshot, age, full_name, items, namespace, text};
 use crate::settings::{Edition, Settings};
 use crate::topology::target;
 
-/// The kinds that must have been served when the implementation started, for policies of a kind.
-pub(crate) fn dependencies(kind: Kind) -> &'static [Kind] {
+/// What must have been there when the implementation started, for policies of a kind.
+const fn dependencies(kind: Kind) -> &'static [Dependency] {
     match kind {
-        Kind::AuthPolicy => &[Kind::Gateway, Kind::HttpRoute, Kind::Authorino, Kind::AuthConfig],
-        Kind::RateLimitPolicy => &[Kind::Gateway, Kind::HttpRoute, Kind::Limitador],
-        Kind::TlsPolicy => &[Kind::Gateway, Kind::Issuer, Kind::ClusterIssuer, Kind::Certificate],
-        Kind::DnsPolicy => &[Kind::Gateway, Kind::DnsRecord],
+        Kind::AuthPolicy => &[Dependency::GatewayApi, Dependency::Provider, Dependency::Authorino],
+        Kind::RateLimitPolicy => &[Dependency::GatewayApi, Dependency::Provider, Dependency::Limitador],
+        Kind::TlsPolicy => &[Dependency::GatewayApi, Dependency::Issuer],
+        Kind::DnsPolicy => &[Dependency::GatewayApi, Dependency::Dns],
         _ => &[],
     }
 }
@@ -25,11 +25,11 @@ pub(crate) fn accepted(snapshot: &Snapshot, settings: &Settings, kind: Kind, pol
     let design = settings.edition == Edition::Design;
     let named = kind.name();
     let missing: Vec<&str> =
-        dependencies(kind).iter().filter(|kind| snapshot.missing.contains(kind)).map(|kind| kind.name()).collect();
+        dependencies(kind).iter().filter(|one| snapshot.missing.contains(one)).map(|one| one.name()).collect();
     if !missing.is_empty() {
         let reason = if design { "Invalid" } else { "MissingDependency" };
         let message =
-            format!("{named} needs what is not served: [{}]; restart the operator once it is", missing.join(", "));
+            format!("{named} needs what is not there: [{}]; restart the operator once it is", missing.join(", "));
         return Err((reason, message));
     }
     if let Err(missing) = target(snapshot, policy) {

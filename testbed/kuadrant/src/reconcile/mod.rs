@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::components::{Component, Place, Removable};
 use crate::effective::{Rule, effective, ordered};
 use crate::gate::{GateConfig, Guard};
-use crate::object::{Key, Kind, Snapshot, full_name, items, name, namespace, text};
+use crate::object::{Dependency, Key, Kind, Snapshot, full_name, items, name, namespace, text};
 use crate::settings::{Edition, Settings};
 use crate::status::{Change, Condition, StatusUpdate};
 use crate::topology::{Path, paths, target};
@@ -106,9 +106,8 @@ fn children(snapshot: &Snapshot, settings: &Settings, ways: &[Way<'_>], outcome:
     for (namespace, name, spec) in tls::certificates(snapshot, settings).into_iter().flat_map(|(_, all)| all) {
         outcome.children.push(child(Kind::Certificate, &namespace, &name, spec));
     }
-    outcome
-        .children
-        .retain(|child| Kind::find(text(child, "/kind")).is_some_and(|kind| !snapshot.missing.contains(&kind)));
+    let is_there = |kind: Kind| !snapshot.missing.iter().any(|missing| missing.kinds().contains(&kind));
+    outcome.children.retain(|child| Kind::find(text(child, "/kind")).is_some_and(is_there));
 }
 
 /// One service for the whole cluster, which the proxies reach within it.
@@ -253,14 +252,11 @@ fn kuadrant_status(snapshot: &Snapshot) -> Vec<StatusUpdate> {
     };
     let one = |kuadrant: &Value| {
         let home = namespace(kuadrant);
-        let missing: Vec<&str> = accepted::dependencies(Kind::AuthPolicy)
-            .iter()
-            .chain(accepted::dependencies(Kind::RateLimitPolicy))
-            .filter(|kind| snapshot.missing.contains(kind))
-            .map(|kind| kind.name())
-            .collect();
+        // It speaks for policies about authentication and limits alone.
+        let of_others = |one: &&Dependency| matches!(one, Dependency::Dns | Dependency::Issuer);
+        let missing: Vec<&str> = snapshot.missing.iter().filter(|one| !of_others(one)).map(|one| one.name()).collect();
         let condition = if !missing.is_empty() {
-            let message = format!("not served: [{}]; restart the operator once they are", missing.join(", "));
+            let message = format!("not there: [{}]; restart the operator once they are", missing.join(", "));
             Condition::new("Ready", false, "MissingDependency", message)
         } else if !ready(Kind::Limitador, home, "limitador") {
             Condition::new("Ready", false, "LimitadorNotReady", format!("Limitador {home}/limitador is not ready"))

@@ -25,16 +25,15 @@ pub(super) fn statuses(snapshot: &Snapshot) -> Vec<StatusUpdate> {
     for (kind, component) in watched {
         for object in snapshot.all(kind) {
             let is_cluster_service = matches!(component, Component::Authorino | Component::Limitador);
-            let place = Place {
-                namespace: if is_cluster_service { "" } else { namespace(object) },
-                host: text(object, "/spec/rootHost"),
-            };
+            let host = if kind == Kind::AuthConfig { "/spec/hosts/0" } else { "/spec/rootHost" };
+            let place =
+                Place { namespace: if is_cluster_service { "" } else { namespace(object) }, host: text(object, host) };
             let is_issuer = matches!(kind, Kind::Issuer | Kind::ClusterIssuer);
             let stopped = snapshot.components.stopped(component, place);
             // A reason is that of the certificates: their issuer has none of its own.
             let stopped = stopped.filter(|reason| !is_issuer || *reason == STOPPED);
-            // A service that is down takes back nothing of what it has read.
-            if kind == Kind::AuthConfig && stopped.is_some() {
+            // A service that is down takes back nothing of what it has read; one that does not take a host's says so.
+            if kind == Kind::AuthConfig && snapshot.components.stopped(component, Place::default()).is_some() {
                 continue;
             }
             // An account elsewhere is nothing that can be had here.
