@@ -56,7 +56,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "sends-shares-to-missing-services",
         "Answers 503 to the share of a Service that is not there.",
-        ["HTTPPROXY-C05"],
+        ["HTTPPROXY-C05", "HTTPPROXY-45"],
         |_, _, outcome| {
             let broken = lacking_services(outcome);
             for route in routes(outcome).filter(|route| broken.contains(&route.of)) {
