@@ -9,6 +9,7 @@
 
 pub mod cli;
 pub mod cluster;
+pub mod diagnosis;
 pub mod dialects;
 pub mod exit_codes;
 #[cfg(any(test, fuzzing))]

@@ -235,6 +235,7 @@ fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
 #[case::replay(&["replay", "nothing"], &["cannot read nothing"])]
 #[case::render(&["report", "render", "nothing"], &["cannot read nothing"])]
 #[case::diff(&["report", "diff", "nothing", "nothing"], &["cannot read nothing"])]
+#[case::diagnose(&["report", "diagnose", "nothing"], &["cannot read nothing"])]
 #[case::gate(&["report", "diff", "a", "b", "--gate=new-failure"], &["there is no rule `new-failure`", "new-failures, new-flakes"])]
 #[case::rerun(&["run", "--rerun-failed", "nothing"], &["cannot read nothing"])]
 #[case::schema(&["schema", "recrod"], &["there is no schema of `recrod`", "did you mean `record`?"])]
@@ -265,6 +266,10 @@ fn a_gate_fails_what_fails_newly() {
     expect(&made(&[], "runs/green"), 0, &["2 passed"]);
     expect(&made(&["--repeat", "2"], "runs/twice"), 0, &["4 passed"]);
     expect(&made(&["--target", "embedded:ignores-reference-grants"], "red"), 1, &["1 failed"]);
+    let looks =
+        ["it behaves as under 1 of the known faults, which explain 1 of 1 failures:", "  ignores-reference-grants: "];
+    expect(&run(dir.path(), &["report", "diagnose", "red"]), 0, &looks);
+    expect(&run(dir.path(), &["report", "diagnose", "runs/green"]), 0, &["nothing failed"]);
     let diff = |words: &[&str]| run(dir.path(), &[&["report", "diff"], words].concat());
     let news = ["newly failing (1)", "httproute-missing-reference-grant (1 executions, 3 before)", "1 newly failing"];
     expect(&diff(&["runs", "red"]), 0, &news);

@@ -103,6 +103,12 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             let report = "gateproof-report/conformance-report.yaml";
             vec![json_of(dir, &["report", "compare", "gateproof-report", report, "--format", "json"])]
         }
+        "report-diagnose" => {
+            let fault = ["run", "httproute-missing-reference-grant", "--target", "embedded:ignores-reference-grants"];
+            run(dir, &[&fault[..], &["--report-dir", "red"]].concat());
+            let of = |reports| json_of(dir, &["report", "diagnose", reports, "--format", "json"]);
+            vec![of("red"), of("gateproof-report")]
+        }
         "report-diff" => {
             let gate = "--gate=new-failures,at-least=1";
             let words = ["report", "diff", "gateproof-report", "gateproof-report", gate, "--format", "json"];

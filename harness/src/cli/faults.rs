@@ -1,6 +1,7 @@
 //! `gateproof faults`: the kill matrix.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,6 +32,7 @@ Examples:
   gateproof faults --dialect aso            the same of another dialect's reference; --table is for shown_by/aso.yaml then
   gateproof faults --dialect kuadrant,aso   one after the other; the exit code is the gravest
   gateproof faults --full --holes           the whole product, and what no fault fails alone
+  gateproof faults --full --shard 2/4       a quarter of it, for one of four machines
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
   gateproof faults --pinpoint --scenario 'httproute-mirror*'
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// Run every scenario against every fault
     #[arg(long)]
     full: bool,
+    /// Run one part of the faults alone, of as many as are named, such as 2/4; all parts together are all faults
+    #[arg(long, value_name = "PART/PARTS", conflicts_with_all = ["holes", "pinpoint", "inversion", "variants", "table"])]
+    shard: Option<Shard>,
     /// Run a pinpoint fault for each expectation that no narrow fault fails alone, and list those that do not fail then
     #[arg(long)]
     holes: bool,
@@ -76,6 +81,32 @@ pub(crate) struct Args {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+/// One of several parts of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shard {
+    part: usize,
+    parts: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let numbers = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
+        match numbers {
+            Some((part, parts)) if 1 <= part && part <= parts => Ok(Shard { part, parts }),
+            _ => Err(format!("`{text}` is no part of several, such as 2/4")),
+        }
+    }
+}
+
+impl Shard {
+    /// What is of this part: each one of so many, so that neighbours, which take about as long, are in different parts.
+    fn of<T>(self, all: Vec<T>) -> Vec<T> {
+        all.into_iter().skip(self.part - 1).step_by(self.parts).collect()
+    }
 }
 
 /// What fails waits for its deadline, so there may be more targets than cores; with many more, what does not fail is late.
@@ -154,6 +185,9 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
         named => kill::faults_named(plan.reference, named)
             .map_err(|name| unknown_of(plan.reference, UnknownBehaviour::Fault(name)))?,
     };
+    if let Some(shard) = args.shard {
+        plan.faults = shard.of(plan.faults);
+    }
     plan.extent = if args.full { Extent::Full } else { Extent::Declared(args.seed) };
     plan.targets = args.targets;
     if let Some(source) = &args.crds {
@@ -306,4 +340,33 @@ fn print_proof(found: &Proof, format: Format, documents: &mut Documents) -> Outc
         );
     }
     Ok(if found.survivors.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("0/4")]
+    #[case("5/4")]
+    #[case("1/0")]
+    #[case("2")]
+    #[case("a/b")]
+    #[case("-1/4")]
+    fn what_is_no_part_is_told(#[case] text: &str) {
+        assert!(text.parse::<Shard>().unwrap_err().starts_with(&format!("`{text}` is no part")));
+    }
+
+    #[test]
+    fn all_parts_are_the_whole() {
+        let all: Vec<usize> = (0..10).collect();
+        let parts = (1..=4).map(|part| Shard { part, parts: 4 }.of(all.clone()));
+        let mut together: Vec<usize> = parts.flatten().collect();
+        together.sort_unstable();
+        assert_eq!(together, all);
+        assert_eq!("1/1".parse::<Shard>().unwrap().of(all.clone()), all);
+    }
 }

@@ -5,6 +5,7 @@ mod claims;
 mod clean;
 mod compare;
 mod crds;
+mod diagnose;
 mod dialect;
 mod diff;
 mod each;

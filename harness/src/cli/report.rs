@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::output::{self, Format, FormatArg, say};
 use super::report_dir::{RECORD, file_of};
-use super::{Failure, Outcome, compare, diff};
+use super::{Failure, Outcome, compare, diagnose, diff};
 use crate::exit_codes;
 
 /// Render, lint or compare reports.
@@ -44,6 +44,7 @@ enum Verb {
     },
     Compare(compare::Args),
     Diff(diff::Args),
+    Diagnose(diagnose::Args),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -79,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Verb::Lint { files, format } => lint(files, format.format),
         Verb::Compare(args) => compare::run(args),
         Verb::Diff(args) => diff::run(args),
+        Verb::Diagnose(args) => diagnose::run(args),
     }
 }
 

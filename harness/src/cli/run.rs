@@ -14,7 +14,7 @@ use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
 use super::tuning::Tuning;
-use super::{Failure, Outcome, interrupt, options_from, own, report, reports, reproduce, served, several};
+use super::{Failure, Outcome, diagnose, interrupt, options_from, own, report, reports, reproduce, served, several};
 use crate::cluster::api::chain;
 use crate::cluster::clean::Leftover;
 use crate::cluster::discover::DiscoverError;
@@ -189,6 +189,7 @@ pub(super) async fn carried_out(
         documents.json(&output.record)?;
     } else {
         output::out(format_args!("{}", terminal::summary(&output.record)));
+        diagnose::after(&output.record)?;
     }
     tell(&output, &args.report_dir, args.format.format);
     Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))

@@ -12,6 +12,7 @@ use gateproof_report::record::RunRecord;
 
 use super::output::{self, Format, FormatArg};
 use super::{Failure, Outcome, clean, each, explain, list, plan, replay, report, testbed};
+use crate::diagnosis::Diagnosis;
 use crate::exit_codes;
 use crate::kill::{Matrix, Proof, Varied};
 use crate::log::codec::Line;
@@ -79,6 +80,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "testbed", about: "testbed --format json", schema: of::<testbed::Served> },
     Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report::FileDefect>> },
     Subject { name: "report-compare", about: "report compare --format json", schema: of::<Comparison> },
+    Subject { name: "report-diagnose", about: "report diagnose --format json", schema: of::<Option<Diagnosis>> },
     Subject { name: "report-diff", about: "report diff --format json", schema: of::<Diff> },
     Subject { name: "clean", about: "clean --format json", schema: of::<clean::Document> },
     Subject {

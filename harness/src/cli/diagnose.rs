@@ -1,0 +1,110 @@
+//! `gateproof report diagnose`: what a run that failed looks like.
+
+use std::path::PathBuf;
+
+use gateproof_report::record::RunRecord;
+use gateproof_report::terminal::printable;
+
+use super::output::{self, Format, FormatArg, say};
+use super::{Failure, Outcome, report};
+use crate::diagnosis::{Cause, Diagnosis};
+use crate::exit_codes;
+use crate::kill::ShownBy;
+use crate::suite::Suite;
+
+/// Say which known mistakes would make a target fail as it did.
+///
+/// The faults of the reference are known by what fails first under each. A few of them that explain most of the failures are
+/// named, with what they would have made fail and did not; if none do, what comes nearest.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  gateproof report diagnose gateproof-report")]
+pub(super) struct Args {
+    /// The report directory of a run, or its record.json.
+    record: PathBuf,
+    #[command(flatten)]
+    format: FormatArg,
+}
+
+/// Runs the verb.
+pub(super) fn run(args: &Args) -> Outcome {
+    let record = report::read_record(&args.record)?;
+    let dialect = &record.target.dialect;
+    let Some(suite) = built_in(&record)? else {
+        let problem = format!("no faults are known of the dialect `{dialect}`");
+        return Err(Failure::usage(problem, "those of built-in dialects with a reference are known"));
+    };
+    let found = of(&record, &suite)?;
+    match (args.format.format, &found) {
+        (Format::Json, _) => output::json(&found)?,
+        (Format::Text, None) => say!("nothing failed"),
+        (Format::Text, Some(found)) => print(found),
+    }
+    Ok(exit_codes::PASSED)
+}
+
+/// Prints what a run that failed looks like, where its dialect has a reference; nothing if it passed or looks like nothing.
+pub(super) fn after(record: &RunRecord) -> Result<(), Failure> {
+    let Some(suite) = built_in(record)? else { return Ok(()) };
+    if let Some(found) = of(record, &suite)?.filter(|found| found.fits) {
+        print(&found);
+    }
+    Ok(())
+}
+
+fn built_in(record: &RunRecord) -> Result<Option<Suite>, Failure> {
+    let target = &record.target;
+    let suite = Suite::named_in(&target.dialect, target.edition.as_deref()).transpose();
+    let suite = suite.map_err(|error| Failure::usage(error, "the record is of a version that knew it"))?;
+    Ok(suite.filter(|suite| suite.reference().is_some()))
+}
+
+fn of(record: &RunRecord, suite: &Suite) -> Result<Option<Diagnosis>, Failure> {
+    let Some(reference) = suite.reference() else { return Ok(None) };
+    let malformed = |error: serde_yaml::Error| {
+        Failure::usage(format!("what shows faults: {error}"), "this is a mistake of gateproof; please report it")
+    };
+    let shown_by = ShownBy::in_edition(reference, suite.other_edition()).map_err(malformed)?;
+    let faults = ShownBy::faults(reference, suite.other_edition()).map_err(malformed)?;
+    Ok(Diagnosis::of(record, &faults, &shown_by))
+}
+
+fn print(found: &Diagnosis) {
+    let (explained, failures) = (found.explained, found.failures);
+    if found.fits {
+        say!(
+            "it behaves as under {} of the known faults, which explain {explained} of {failures} failures:",
+            found.causes.len()
+        );
+    } else if found.causes.is_empty() {
+        say!("no known fault looks like these {failures} failures");
+        return;
+    } else {
+        say!("no known fault looks like these {failures} failures; what comes near explains {explained}:");
+    }
+    found.causes.iter().for_each(print_cause);
+    if !found.unexplained.is_empty() {
+        say!("  not explained: {}", few(&found.unexplained));
+    }
+}
+
+fn print_cause(cause: &Cause) {
+    say!("  {}: {} It explains {}.", cause.fault, cause.summary, cause.explains.len());
+    if !cause.alike.is_empty() {
+        say!("      or, which would look the same: {}", cause.alike.join(", "));
+    }
+    if !cause.missing.is_empty() {
+        say!("      would have failed too, and passed: {}", few(&cause.missing));
+    }
+    if !cause.reported.is_empty() {
+        say!("      reported of others: {}", cause.reported.join(" "));
+    }
+}
+
+/// The first few names, and how many more there are.
+fn few(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(SHOWN);
+    let text = if more == 0 { shown } else { format!("{shown} and {more} more") };
+    printable(&text).into_owned()
+}

@@ -1,0 +1,230 @@
+#![allow(clippy::unwrap_used)]
+use std::collections::BTreeMap;
+
+use gateproof_report::record::{Breach, ContractRecord};
+use gateproof_report::record::{Finding, Outcome, RunRecord, ScenarioRecord, Severity, Target};
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rstest::rstest;
+
+use super::*;
+use crate::dialects::Reference;
+use crate::kill::Showing;
+use crate::run::embedded;
+use crate::scenario::expectations::enumerate;
+use crate::scenario::{Scenario, Vocabulary, load};
+
+fn scenario(name: &str, misses: &[(&str, &[&str])]) -> ScenarioRecord {
+    let finding = |(expectation, clauses): &(&str, &[&str])| Finding {
+        expectation: (*expectation).to_owned(),
+        severity: Severity::Failure,
+        clauses: clauses.iter().map(|clause| (*clause).to_owned()).collect(),
+        line: 1,
+        stage: "converged".to_owned(),
+        expected: String::new(),
+        seen: String::new(),
+        late: false,
+        consequence: false,
+        at_ms: 1,
+    };
+    ScenarioRecord {
+        name: name.to_owned(),
+        suite: String::new(),
+        file: String::new(),
+        summary: String::new(),
+        features: vec![],
+        proves: vec![],
+        outcome: if misses.is_empty() { Outcome::Passed } else { Outcome::Failed },
+        reason: None,
+        findings: misses.iter().map(finding).collect(),
+        stages: vec![],
+        probes: vec![],
+        duration_ms: 1,
+    }
+}
+
+fn record(scenarios: Vec<ScenarioRecord>, contract: Vec<ContractRecord>) -> RunRecord {
+    RunRecord {
+        format: 1,
+        producer: String::new(),
+        date: String::new(),
+        target: Target {
+            name: String::new(),
+            embedded: true,
+            dialect: "gateway-api".to_owned(),
+            edition: None,
+            gateway_class: None,
+            controller_name: None,
+            gateway_api_version: None,
+            gateway_api_channel: None,
+            definitions: None,
+            features: vec![],
+        },
+        arguments: vec![],
+        options_file: None,
+        interrupted: false,
+        scenarios,
+        outside_profiles: vec![],
+        contract,
+        known_failures: vec![],
+        leftovers: vec![],
+        duration_ms: 1,
+    }
+}
+
+const TABLE: &str = "
+narrow: [a a.1]
+wide: [a a.1, b b.1, c c.1]
+other: [d d.1]
+twin: [d d.1]
+";
+
+const fn fault(name: &'static str, clauses: &'static [&'static str]) -> KnownFault {
+    KnownFault { name, seam: "status", summary: "It does.", clauses, reported: &[] }
+}
+
+const FAULTS: [KnownFault; 4] =
+    [fault("narrow", &["X"]), fault("wide", &["X", "Y"]), fault("other", &["Z"]), fault("twin", &["Z"])];
+
+/// What a run looks like in which these scenarios failed, each at an expectation for a clause, and the rest of a to e passed.
+fn looks(failed: &[(&str, &str, &str)]) -> Option<Diagnosis> {
+    let of = |name: &str| {
+        let one = failed.iter().find(|(failed, _, _)| *failed == name);
+        one.map_or_else(
+            || scenario(name, &[]),
+            |(_, expectation, clause)| scenario(name, &[(*expectation, &[*clause])]),
+        )
+    };
+    let record = record(["a", "b", "c", "d", "e"].map(of).to_vec(), vec![]);
+    Diagnosis::of(&record, &FAULTS, &ShownBy::parse(TABLE).unwrap())
+}
+
+fn named(diagnosis: &Diagnosis) -> Vec<&str> {
+    diagnosis.causes.iter().map(|cause| &*cause.fault).collect()
+}
+
+#[test]
+fn a_run_that_passed_looks_like_nothing() {
+    assert_eq!(looks(&[]), None);
+}
+
+#[rstest]
+#[case::what_would_have_failed_and_passed_speaks_against_it(&[("a", "a.1", "X")], &["narrow"], true)]
+#[case::what_explains_more(&[("a", "a.1", "X"), ("b", "b.1", "Y"), ("c", "c.1", "Y")], &["wide"], true)]
+#[case::a_clause_of_its_explains_more(&[("a", "a.1", "X"), ("e", "e.1", "X")], &["narrow"], true)]
+#[case::another_expectation_for_another_clause(&[("a", "a.2", "Q")], &[], false)]
+#[case::two_at_once(&[("a", "a.1", "X"), ("d", "d.1", "Z")], &["narrow", "other"], true)]
+#[case::half_of_it(&[("a", "a.1", "X"), ("b", "b.7", "Q"), ("e", "e.7", "Q")], &["narrow"], false)]
+fn causes_are_few_and_explain_most(#[case] failed: &[(&str, &str, &str)], #[case] causes: &[&str], #[case] fits: bool) {
+    let found = looks(failed).unwrap();
+    assert_eq!((named(&found), found.fits), (causes.to_vec(), fits), "{found:?}");
+    assert_eq!(found.failures, found.explained + found.unexplained.len());
+}
+
+#[test]
+fn what_cannot_be_told_apart_is_said_together() {
+    assert_eq!(looks(&[("d", "d.1", "Z")]).unwrap().causes[0].alike, ["twin"]);
+}
+
+/// The built-in table, and the scenarios by name.
+fn builtin() -> (Vec<KnownFault>, ShownBy, BTreeMap<String, Scenario>) {
+    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let by_name = scenarios.into_iter().map(|scenario| (scenario.name.clone(), scenario)).collect();
+    (embedded::faults(Reference::GatewayApi), ShownBy::builtin(Reference::GatewayApi).unwrap(), by_name)
+}
+
+/// The run in which everything that shows the faults failed, and everything else passed. Of two that fail a scenario, the first is
+/// seen.
+fn run_under(faults: &[&KnownFault], table: &ShownBy, scenarios: &BTreeMap<String, Scenario>) -> RunRecord {
+    let mut shown: BTreeMap<&str, (&Showing, &KnownFault)> = BTreeMap::new();
+    let mut rules: BTreeMap<&str, ContractRecord> = BTreeMap::new();
+    for (fault, showing) in faults.iter().flat_map(|fault| table.of(fault.name).iter().map(|one| (*fault, one))) {
+        if showing.expectation.starts_with("contract/") {
+            let breach = Breach {
+                scenario: showing.scenario.clone(),
+                object: String::new(),
+                path: String::new(),
+                seen: String::new(),
+                seq: 1,
+            };
+            let rule = rules.entry(&showing.expectation).or_insert_with(|| ContractRecord {
+                name: showing.expectation.clone(),
+                clauses: fault.clauses.iter().map(|clause| (*clause).to_owned()).collect(),
+                severity: Severity::Failure,
+                objects: 1,
+                known: None,
+                breaches: vec![],
+            });
+            rule.breaches.push(breach);
+            continue;
+        }
+        let kept = shown.entry(&showing.scenario).or_insert((showing, fault));
+        if showing.expectation < kept.0.expectation {
+            *kept = (showing, fault);
+        }
+    }
+    let of = |name: &String, all: &Scenario| {
+        let Some((showing, fault)) = shown.get(&**name) else { return scenario(name, &[]) };
+        let known =
+            enumerate(all).into_iter().find(|one| crate::scenario::pattern::matches(&showing.expectation, &one.id));
+        let clauses: Vec<String> = known.map_or_else(
+            || fault.clauses.iter().map(|clause| (*clause).to_owned()).collect(),
+            |one| one.clauses.iter().map(ToString::to_string).collect(),
+        );
+        let clauses: Vec<&str> = clauses.iter().map(String::as_str).collect();
+        let expectation = showing.expectation.replace('*', "0");
+        scenario(name, &[(&*expectation, &clauses[..])])
+    };
+    record(scenarios.iter().map(|(name, all)| of(name, all)).collect(), rules.into_values().collect())
+}
+
+fn names(diagnosis: &Diagnosis) -> BTreeSet<&str> {
+    diagnosis.causes.iter().flat_map(|cause| cause.alike.iter().chain([&cause.fault])).map(String::as_str).collect()
+}
+
+#[test]
+fn every_fault_looks_like_itself_and_like_nothing_without_it() {
+    let (faults, table, scenarios) = builtin();
+    let (mut itself, mut honest) = (0, 0);
+    for fault in &faults {
+        let record = run_under(&[fault], &table, &scenarios);
+        let found = Diagnosis::of(&record, &faults, &table).unwrap();
+        itself += usize::from(found.fits && names(&found).contains(fault.name));
+        let alike = found
+            .causes
+            .iter()
+            .find(|cause| cause.fault == fault.name || cause.alike.iter().any(|one| one == fault.name));
+        let others: Vec<KnownFault> = faults
+            .iter()
+            .filter(|other| {
+                other.name != fault.name
+                    && !alike.is_some_and(|cause| {
+                        cause.fault == other.name || cause.alike.iter().any(|one| one == other.name)
+                    })
+            })
+            .copied()
+            .collect();
+        honest += usize::from(!Diagnosis::of(&record, &others, &table).unwrap().fits);
+    }
+    eprintln!("{itself} and {honest} of {}", faults.len());
+    assert!(itself * 100 >= 95 * faults.len(), "{itself} of {} are found", faults.len());
+    assert!(honest * 100 >= 90 * faults.len(), "of {} of {} nothing is said without them", honest, faults.len());
+}
+
+#[test]
+fn two_faults_at_once_are_both_found() {
+    let (faults, table, scenarios) = builtin();
+    let mut draw = ChaCha8Rng::seed_from_u64(1);
+    let (mut both, mut one) = (0, 0);
+    for _ in 0..300 {
+        let pair: Vec<&KnownFault> = faults.choose_multiple(&mut draw, 2).collect();
+        let found = Diagnosis::of(&run_under(&pair, &table, &scenarios), &faults, &table).unwrap();
+        let names = names(&found);
+        let hits = pair.iter().filter(|fault| names.contains(fault.name)).count();
+        both += usize::from(found.fits && hits == 2);
+        one += usize::from(found.fits && hits == 1);
+    }
+    eprintln!("both {both}, one {one} of 300");
+    assert!(both >= 250, "of 300 pairs both were found of {both}, one of {one}");
+}
