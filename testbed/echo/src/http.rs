@@ -206,7 +206,11 @@ async fn answer(
     if let Some(status) = route.strip_prefix("/status/") {
         let status = status.parse().ok().and_then(|code: u16| StatusCode::from_u16(code).ok());
         return Ok(match status {
-            Some(status) if parts.uri.query().is_none() => plain(status, ""),
+            Some(status) if parts.uri.query().is_none() => {
+                let mut response = plain(status, "");
+                set_asked_headers(&parts.headers, &mut response);
+                response
+            }
             _ => plain(StatusCode::BAD_REQUEST, "the path has no status code"),
         });
     }
@@ -265,10 +269,14 @@ fn account(
     };
     let mut response = json(&answer);
     response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-    for (name, value) in asked_headers(&parts.headers, SET_HEADER) {
+    set_asked_headers(&parts.headers, &mut response);
+    response
+}
+
+fn set_asked_headers<B>(of_request: &HeaderMap, response: &mut Response<B>) {
+    for (name, value) in asked_headers(of_request, SET_HEADER) {
         response.headers_mut().append(name, value);
     }
-    response
 }
 
 /// The path with its query.

@@ -108,6 +108,9 @@ async fn sets_the_headers_it_is_asked_for() {
     let (_, headers, _) = send(&echo, get("/", &[("X-Echo-Set-Header", asked)])).await;
     assert_eq!((&headers["x-one"], &headers["x-two"]), (&"1,2".parse().unwrap(), &"a:b".parse().unwrap()));
     assert_eq!(headers.get_all("x-one").iter().count(), 1);
+    let asked = "Location:http://other.test:8080/x";
+    let (_, headers, _) = send(&echo, get("/status/302", &[("X-Echo-Set-Header", asked)])).await;
+    assert_eq!(&headers["location"], "http://other.test:8080/x");
     let (status, ..) = send(&echo, get("/", &[("X-Echo-Set-Header", "")])).await;
     assert_eq!(status, StatusCode::OK);
 }

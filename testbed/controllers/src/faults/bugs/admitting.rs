@@ -77,9 +77,8 @@ fn overlook_listeners_without_kinds(seen: Seen<'_>, statuses: &mut [StatusUpdate
     }
 }
 
-/// Whether a listener selects namespaces by nothing, or by what cannot be read.
-fn selects_by_nothing(listener: &Value) -> bool {
-    let namespaces = &listener["allowedRoutes"]["namespaces"];
+/// Whether namespaces are selected by nothing, or by what cannot be read.
+fn selects_by_nothing(namespaces: &Value) -> bool {
     let lacks_values = |one: &Value| {
         ["In", "NotIn"].iter().any(|operator| one["operator"] == *operator)
             && one["values"].as_array().is_none_or(Vec::is_empty)
@@ -90,35 +89,51 @@ fn selects_by_nothing(listener: &Value) -> bool {
 
 fn let_all_in_by_nothing(snapshot: &mut Snapshot) {
     snapshot.edit(Kind::Gateway, |gateway| {
-        for listener in each(gateway, "/spec/listeners").filter(|listener| selects_by_nothing(listener)) {
+        for listener in each(gateway, "/spec/listeners").filter(|listener| selects_routes_by_nothing(listener)) {
             listener["allowedRoutes"]["namespaces"] = json!({"from": "All"});
         }
     });
 }
 
-/// Serves the HTTPRoutes of a namespace as they were before a Gateway there had such a selector.
-#[derive(Default)]
-struct StopsAtSelectors(BTreeMap<String, Arc<Object>>);
+fn let_all_sets_in_by_nothing(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Gateway, |gateway| {
+        if selects_sets_by_nothing(gateway) {
+            gateway["spec"]["allowedListeners"]["namespaces"] = json!({"from": "All"});
+        }
+    });
+}
+
+fn selects_routes_by_nothing(listener: &Value) -> bool {
+    selects_by_nothing(&listener["allowedRoutes"]["namespaces"])
+}
+
+fn selects_sets_by_nothing(gateway: &Value) -> bool {
+    selects_by_nothing(&gateway["spec"]["allowedListeners"]["namespaces"])
+}
+
+fn has_listener_that_selects_by_nothing(gateway: &Value) -> bool {
+    gateway["spec"]["listeners"].as_array().into_iter().flatten().any(selects_routes_by_nothing)
+}
+
+/// Serves the HTTPRoutes of a namespace as they were before this was so of a Gateway there.
+struct StopsAtSelectors(fn(&Value) -> bool, BTreeMap<String, Arc<Object>>);
 
 impl ConfigSeam for StopsAtSelectors {
     fn edit(&mut self, seen: Seen<'_>, config: &mut gateproof_proxy::Config) {
-        let selects = |gateway: &&Arc<Object>| {
-            let mut all = gateway.raw["spec"]["listeners"].as_array().into_iter().flatten();
-            all.any(selects_by_nothing)
-        };
+        let selects = |gateway: &&Arc<Object>| (self.0)(&gateway.raw);
         let stopped: BTreeSet<&str> =
             seen.snapshot.all(Kind::Gateway).filter(selects).map(|gateway| &*gateway.meta.namespace).collect();
         let mut known = BTreeMap::new();
         let mut is_stopped = false;
         for route in seen.snapshot.all(Kind::HttpRoute) {
-            let before = self.0.get(&route.meta.uid).filter(|_| stopped.contains(&*route.meta.namespace));
+            let before = self.1.get(&route.meta.uid).filter(|_| stopped.contains(&*route.meta.namespace));
             is_stopped |= before.is_some_and(|before| before.meta.generation != route.meta.generation);
             known.insert(route.meta.uid.clone(), Arc::clone(before.unwrap_or(route)));
         }
-        self.0 = known;
+        self.1 = known;
         if is_stopped {
             let past = |snapshot: &mut Snapshot| {
-                self.0.values().for_each(|old| snapshot.insert(Kind::HttpRoute, Arc::clone(old)));
+                self.1.values().for_each(|old| snapshot.insert(Kind::HttpRoute, Arc::clone(old)));
             };
             *config = seen.otherwise(past).config;
         }
@@ -175,7 +190,25 @@ pub(super) const BUGS: &[Bug] = &[
             name: "stops-at-unreadable-selectors",
             summary: "Takes up no change of the HTTPRoutes in a namespace where a Gateway has a selector that cannot be read, or none where one is asked for.",
             clauses: &["GEP1364-14"],
-            seam: Seam::Config(|| Box::<StopsAtSelectors>::default()),
+            seam: Seam::Config(|| Box::new(StopsAtSelectors(has_listener_that_selects_by_nothing, BTreeMap::new()))),
+        },
+        reported: &["kgateway-dev/kgateway#14624"],
+    },
+    Bug {
+        fault: Fault {
+            name: "lets-all-sets-in-by-unreadable-selectors",
+            summary: "Lets the ListenerSets of every namespace in at a Gateway whose selector for them cannot be read, or is not there.",
+            clauses: &["blind:ListenerSetAllowedNamespaceSelector.2"],
+            seam: Seam::Snapshot(|| view(let_all_sets_in_by_nothing)),
+        },
+        reported: &["kgateway-dev/kgateway#14626"],
+    },
+    Bug {
+        fault: Fault {
+            name: "stops-at-unreadable-selectors-of-sets",
+            summary: "Takes up no change of the HTTPRoutes in a namespace where a Gateway selects ListenerSets by what cannot be read, or by nothing.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| Box::new(StopsAtSelectors(selects_sets_by_nothing, BTreeMap::new()))),
         },
         reported: &["kgateway-dev/kgateway#14624"],
     },
