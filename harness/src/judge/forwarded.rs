@@ -1,4 +1,5 @@
-//! What reaches a backend is what was sent: method, target, host and body, but for what the manifest says of them.
+//! What reaches a backend is what was sent: method, target, host and body, of a call its messages, but for what the manifest
+//! says of them.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -28,7 +29,17 @@ pub(super) fn altered(request: &HttpRequest, expected: &Seen, echo: &Value) -> V
         // Whether a port that goes without saying is said, is left to who forwards it.
         hold("host", sent, |sent, got| without_port(sent).eq_ignore_ascii_case(without_port(got)));
     }
-    if request.sends.is_empty() {
+    if let Some(got) = echo.get("messages").and_then(Value::as_array) {
+        let got: Vec<&str> = got.iter().filter_map(Value::as_str).collect();
+        let sent: Vec<&str> = match request.sends.as_slice() {
+            // A call carries one empty message unless it is said what it carries.
+            [] => vec![""],
+            several => several.iter().map(String::as_str).collect(),
+        };
+        if expected.seen_messages.is_none() && got != sent {
+            seen.push(format!("messages {got:?}, for {sent:?}"));
+        }
+    } else if request.sends.is_empty() {
         let digest = format!("{:x}", Sha256::digest(request.body.as_bytes()));
         if text("bodySha256").is_some_and(|got| got != digest) {
             let got = echo.get("bodyLength").and_then(Value::as_u64).unwrap_or_default();
@@ -144,9 +155,25 @@ mod tests {
         assert_eq!(altered(&request, &Seen::default(), &echo("", json!(null))).len(), 1);
     }
 
+    #[rstest]
+    #[case::as_sent(&["one", "two"], json!(["one", "two"]), &[])]
+    #[case::one_lost(&["one", "two"], json!(["one"]), &[r#"messages ["one"], for ["one", "two"]"#])]
+    #[case::turned(&["one", "two"], json!(["two", "one"]), &[r#"messages ["two", "one"], for ["one", "two"]"#])]
+    #[case::an_empty_one(&[], json!([""]), &[])]
+    #[case::none(&[], json!([]), &[r#"messages [], for [""]"#])]
+    #[case::no_account(&["one"], json!(null), &[])]
+    fn messages_of_a_call_are_those_sent(#[case] sends: &[&str], #[case] got: Value, #[case] words: &[&str]) {
+        let request = HttpRequest { sends: sends.iter().map(|text| (*text).to_owned()).collect(), ..sent() };
+        let mut echo = echo("messages", got);
+        // What tells of messages tells of no body.
+        echo["bodySha256"] = json!(null);
+        assert_eq!(altered(&request, &Seen::default(), &echo), words);
+    }
+
     #[test]
-    fn messages_of_a_call_are_no_body() {
-        let request = HttpRequest { sends: vec!["one".to_owned()], ..sent() };
-        assert_eq!(altered(&request, &Seen::default(), &echo("bodySha256", json!("00"))), Vec::<String>::new());
+    fn messages_that_the_manifest_names_are_not_held_to_those_sent() {
+        let expected = Seen { seen_messages: Some(vec!["one".to_owned()]), ..Seen::default() };
+        let request = HttpRequest { sends: vec!["one".to_owned(), "two".to_owned()], ..sent() };
+        assert_eq!(altered(&request, &expected, &echo("messages", json!(["one"]))), Vec::<String>::new());
     }
 }
