@@ -260,6 +260,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "blind:HTTPRouteExactPathMatching.1",
             "blind:Generic.16",
             "GEP1364-18",
+            "GEP1364-47",
             "upstream:HTTPRouteQueryParamMatching",
             "blind:HTTPRouteRequestMirror.1",
             "blind:HTTPRouteRetry.2",

@@ -158,6 +158,30 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "crds-with-any-condition-type",
+        summary: "Serves CRDs that store any text as the type of a condition.",
+        clauses: &["K8S-04"],
+        seam: Seam::ApiSurface(|crds| {
+            condition_lists(crds, |list| {
+                if let Some(r#type) = list.pointer_mut("/items/properties/type") {
+                    drop_field(r#type, "pattern");
+                }
+            });
+        }),
+    },
+    Fault {
+        name: "crds-with-conditions-without-message",
+        summary: "Serves CRDs that store a condition without a message.",
+        clauses: &["K8S-05"],
+        seam: Seam::ApiSurface(|crds| {
+            condition_lists(crds, |list| {
+                if let Some(required) = list.pointer_mut("/items/required").and_then(Value::as_array_mut) {
+                    required.retain(|field| field != "message");
+                }
+            });
+        }),
+    },
+    Fault {
         name: "crds-with-repeated-condition-types",
         summary: "Serves CRDs that store two conditions of one type in a list.",
         clauses: &["K8S-01", "GEP1364-03"],

@@ -124,9 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "prefers-younger-tlsroutes",
         summary: "Gives a connection to the youngest of the TLSRoutes that have one hostname.",
         clauses: &["OWN-29"],
-        seam: Seam::Config(|| {
-            serve(|_, config| streams(config).for_each(|stream| stream.routes.reverse()))
-        }),
+        seam: Seam::Config(|| serve(|_, config| streams(config).for_each(|stream| stream.routes.reverse()))),
     },
     Fault {
         name: "orders-tlsroutes-by-intersection",

@@ -85,7 +85,7 @@ fn is_own(r#type: &Value) -> bool {
 }
 
 /// Whether a controller, rather than the defaults of the CRD, has written the conditions before.
-fn was_visited(live: &Value) -> bool {
+pub(super) fn was_visited(live: &Value) -> bool {
     let mut status = live["status"].clone();
     lists(&mut status).into_iter().flatten().any(|condition| condition.get("observedGeneration").is_some())
 }
@@ -251,7 +251,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reorders-conditions",
         summary: "Sorts conditions by type, those of others included.",
-        clauses: &["K8S-11"],
+        clauses: &["K8S-11", "blind:GatewayPreserveForeignConditions.2"],
         seam: Seam::StatusWriter(|inner| {
             merge(inner, |_, _, status| {
                 for list in lists(status) {

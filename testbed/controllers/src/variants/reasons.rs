@@ -2,10 +2,10 @@
 
 use super::{Place, Variant, say::say};
 use crate::{
-    model::{BackendRef, ParentRef},
+    model::{BackendRef, CertificateRef, Listener, ParentRef},
     reconcile::{backends, verdict::Problem},
     snapshot::{Kind, Object, Snapshot},
-    status::{Condition, DesiredStatus, StatusUpdate, Truth},
+    status::{Condition, DesiredStatus, ListenerStatus, StatusUpdate, Truth},
 };
 
 /// Another reason in place of one that stands there.
@@ -18,6 +18,48 @@ fn pending(_: &Snapshot, update: &mut StatusUpdate) {
     if let DesiredStatus::Gateway { conditions, listeners, .. } = &mut update.status {
         rename(conditions, "Programmed", "Invalid", "Pending");
         listeners.iter_mut().for_each(|listener| rename(&mut listener.conditions, "Programmed", "Invalid", "Pending"));
+    }
+}
+
+/// Whether upstream asks for False: of a listener without usable authority for clients, and of one whose certificate is missing.
+fn is_denied_upstream(snapshot: &Snapshot, namespace: &str, listener: Option<&Listener>, of: &ListenerStatus) -> bool {
+    let is_missing = |certificate: &CertificateRef| {
+        let namespace = certificate.namespace.as_deref().unwrap_or(namespace);
+        certificate.group.is_empty()
+            && certificate.kind == "Secret"
+            && snapshot.get(Kind::Secret, namespace, &certificate.name).is_none()
+    };
+    let is_permitted = !of.conditions.iter().any(|one| one.reason == "RefNotPermitted");
+    let mut certificates = listener.and_then(|of| of.tls.as_ref()).into_iter().flat_map(|tls| &tls.certificate_refs);
+    of.conditions.iter().any(|one| one.reason == "NoValidCACertificate")
+        || (is_permitted && certificates.any(is_missing))
+}
+
+/// Decides nothing yet about what cannot be programmed as it is.
+fn undecided(snapshot: &Snapshot, update: &mut StatusUpdate) {
+    fn leave_open(conditions: &mut [Condition]) {
+        let refused = conditions.iter_mut().filter(|one| one.r#type == "Programmed" && one.reason == "Invalid");
+        refused.filter(|one| one.status == Truth::False).for_each(|condition| {
+            condition.status = Truth::Unknown;
+            condition.reason = "Pending".into();
+        });
+    }
+    let (namespace, name) = (&update.key.namespace, &update.key.name);
+    let (asked, listeners) = match &mut update.status {
+        DesiredStatus::Gateway { conditions, listeners, .. } => {
+            leave_open(conditions);
+            (snapshot.gateway(namespace, name).map(|(_, spec)| &spec.listeners), listeners)
+        }
+        DesiredStatus::ListenerSet { listeners, .. } => {
+            (snapshot.listener_set(namespace, name).map(|(_, spec)| &spec.listeners), listeners)
+        }
+        _ => return,
+    };
+    for listener in listeners {
+        let of = asked.and_then(|all| all.iter().find(|one| one.name == listener.name));
+        if !is_denied_upstream(snapshot, namespace, of, listener) {
+            leave_open(&mut listener.conditions);
+        }
     }
 }
 
@@ -108,6 +150,14 @@ pub(super) const VARIANTS: &[Variant] = &[
         source: "Gateway and listener conditions, Programmed: both reasons are listed for False, and Pending is for what waits, as \
                  for a better spec.",
         place: Place::Runtime(|seams| say(seams, pending)),
+    },
+    Variant {
+        name: "leaves-open-what-is-invalid",
+        summary: "Says Programmed=Unknown/Pending of Gateways and listeners that cannot be programmed as they are, but where a certificate \
+                  or an authority for clients is not to be had.",
+        source: "Gateway and listener conditions, Programmed: Pending is listed for Unknown, and is for what waits, as for a better \
+                 spec. Of certificates that are missing and of authorities for clients upstream's tests ask for False.",
+        place: Place::Runtime(|seams| say(seams, undecided)),
     },
     Variant {
         name: "finds-certificates-overlapping",

@@ -1,5 +1,7 @@
 //! Which Gateways, listeners and routes are served, and for which hosts.
 
+use std::collections::BTreeSet;
+
 use gateproof_proxy::config::{Config, Hostname, Protocol, Route, VirtualHost};
 use serde_json::Value;
 
@@ -8,8 +10,9 @@ use crate::{
         Fault, Seam,
         tools::{drop_at, drop_field, each, rules, serve, serve_from, serve_past, virtual_hosts},
     },
+    model::ParentRef,
     runtime::seams::Seen,
-    snapshot::{Kind, Snapshot},
+    snapshot::{Kind, ObjectKey, Snapshot},
 };
 
 /// Lets parentRefs that match no listener match all.
@@ -57,7 +60,26 @@ fn serve_the_newest(seen: Seen<'_>, config: &mut Config) {
     *config = seen.otherwise(make_room).config;
 }
 
+/// Takes away the HTTPRoutes of Gateways that have a listener of a protocol with a domain.
+fn drop_routes_beside_unknown_protocols(snapshot: &mut Snapshot) {
+    let asking = snapshot.gateways().filter(|(_, spec)| spec.listeners.iter().any(|one| one.protocol.contains('/')));
+    let asking: BTreeSet<ObjectKey> = asking.map(|(gateway, _)| gateway.key()).collect();
+    let of_them = snapshot.http_routes().filter(|(route, spec)| {
+        let parent =
+            |of: &ParentRef| ObjectKey::new(of.namespace.as_deref().unwrap_or(&route.meta.namespace), of.name.as_str());
+        spec.parent_refs.iter().any(|of| asking.contains(&parent(of)))
+    });
+    let of_them: BTreeSet<ObjectKey> = of_them.map(|(route, _)| route.key()).collect();
+    snapshot.retain(Kind::HttpRoute, |route| !of_them.contains(&route.key()));
+}
+
 pub(in crate::faults) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "serves-no-routes-beside-unknown-protocols",
+        summary: "Accepts the routes of a Gateway with a listener of an unknown protocol, and serves none of them.",
+        clauses: &["GEP1364-29", "blind:GatewayListenerUnsupportedProtocol.1"],
+        seam: Seam::Config(|| serve_from(drop_routes_beside_unknown_protocols)),
+    },
     Fault {
         name: "takes-room-from-older-gateways",
         summary: "Stops serving an older Gateway when a newer one finds no room.",

@@ -129,7 +129,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "unaccepts-routes-without-grant",
         summary: "Says Accepted=False for an HTTPRoute whose backend no ReferenceGrant permits.",
-        clauses: &["GEP1364-42", "GEP1364-50", "IMPL-41"],
+        clauses: &["GEP1364-42", "GEP1364-50", "GEP1364-59", "IMPL-41"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
