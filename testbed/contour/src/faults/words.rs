@@ -229,7 +229,10 @@ pub(super) const FAULTS: &[Fault] = &[
             let Some(condition) = valid(status).cloned() else { return };
             for error in items(&condition, "/errors") {
                 let mut own = error.clone();
-                own["lastTransitionTime"] = live["metadata"]["creationTimestamp"].clone();
+                // It has come about with Valid, unless it was there before.
+                let was = items(live, "/status/conditions")
+                    .find(|was| was["type"] == own["type"] && was["status"] == own["status"]);
+                own["lastTransitionTime"] = was.unwrap_or(&condition)["lastTransitionTime"].clone();
                 own["observedGeneration"] = live["metadata"]["generation"].clone();
                 if let Some(conditions) = status["conditions"].as_array_mut() {
                     conditions.retain(|other| other["type"] != own["type"]);
