@@ -8,6 +8,7 @@ use super::{
     tools::{Memory, backends, drop_field, each, has_reason, say, serve, serve_from, serve_past, set, view},
 };
 use crate::{
+    runtime::seams::Seen,
     snapshot::{Kind, Snapshot},
     status::{DesiredStatus, ParentStatus, StatusUpdate, Truth},
 };
@@ -73,6 +74,32 @@ fn keep_first_authorities(memory: &mut Memory, snapshot: &mut Snapshot) {
         for reference in &spec.validation.ca_certificate_refs {
             if let Some(map) = first.get(Kind::ConfigMap, &policy.meta.namespace, &reference.name) {
                 snapshot.insert(Kind::ConfigMap, map.clone());
+            }
+        }
+    }
+}
+
+/// Names the Service that a policy is for as its ancestor, where routes of the kind lead there.
+fn name_services(seen: Seen<'_>, statuses: &mut [StatusUpdate], kind: Kind) {
+    let list =
+        |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut served: Vec<(String, Value)> = Vec::new();
+    for route in seen.snapshot.all(kind) {
+        for reference in list(&route.raw, "/spec/rules").iter().flat_map(|rule| list(rule, "/backendRefs")) {
+            let namespace = reference["namespace"].as_str().unwrap_or(&route.meta.namespace);
+            served.push((namespace.to_owned(), reference["name"].clone()));
+        }
+    }
+    for update in statuses {
+        let (namespace, name) = (update.key.namespace.clone(), update.key.name.clone());
+        let DesiredStatus::Policy { ancestors } = &mut update.status else { continue };
+        let Some(policy) = seen.snapshot.get(Kind::BackendTlsPolicy, &namespace, &name) else { continue };
+        let service = &policy.raw["spec"]["targetRefs"][0]["name"];
+        if served.iter().any(|(of, one)| *of == namespace && one == service) {
+            for ancestor in ancestors.iter_mut().map(|entry| &mut entry.parent_ref) {
+                (ancestor.group, ancestor.kind) = (Some(String::new()), Some("Service".to_owned()));
+                (ancestor.namespace, ancestor.section_name) = (Some(namespace.clone()), None);
+                ancestor.name = service.as_str().unwrap_or_default().to_owned();
             }
         }
     }
@@ -179,6 +206,18 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Writes the status of a policy for one of the Gateways alone under which it applies.",
         clauses: &["upstream:BackendTLSPolicy"],
         seam: Seam::Statuses(|| say(|_, statuses| ancestors(statuses).for_each(|entries| entries.truncate(1)))),
+    },
+    Fault {
+        name: "names-services-of-calls-as-ancestors",
+        summary: "Names the Service in the status of a policy, instead of the Gateway, where a GRPCRoute leads to it.",
+        clauses: &["upstream:BackendTLSPolicyGRPCRoute"],
+        seam: Seam::Statuses(|| say(|seen, statuses| name_services(seen, statuses, Kind::GrpcRoute))),
+    },
+    Fault {
+        name: "names-services-of-streams-as-ancestors",
+        summary: "Names the Service in the status of a policy, instead of the Gateway, where a TLSRoute leads to it.",
+        clauses: &["upstream:BackendTLSPolicyTLSRouteTerminate"],
+        seam: Seam::Statuses(|| say(|seen, statuses| name_services(seen, statuses, Kind::TlsRoute))),
     },
     Fault {
         name: "ignores-alternative-names",

@@ -1,6 +1,6 @@
 //! Where requests and connections go.
 
-use gateproof_proxy::config::{BackendTarget, Config, Listener, PathMatch, Protocol, Route};
+use gateproof_proxy::config::{BackendTarget, Config, Listener, PathMatch, Protocol, Route, StreamListener};
 use serde_json::Value;
 
 use crate::{
@@ -24,6 +24,26 @@ fn take_granted(seen: Seen<'_>, config: &mut Config, is_meant: fn(&Protocol) -> 
     for listener in config.listeners.iter_mut().filter(|listener| is_meant(&listener.protocol)) {
         if let Some(at) = otherwise.iter().position(|granted| place(granted) == place(listener)) {
             *listener = otherwise.swap_remove(at);
+        }
+    }
+}
+
+/// Serves what listeners take out of TLS as if everything were granted, and nothing else.
+fn take_granted_within(seen: Seen<'_>, config: &mut Config) {
+    let otherwise = seen.otherwise(grant_everything).config.listeners;
+    for lane in &mut config.listeners {
+        let Protocol::Tls(port) = &mut lane.protocol else { continue };
+        let granted = otherwise.iter().filter(|one| (one.address, one.port) == (lane.address, lane.port));
+        let granted = granted.filter_map(|one| match &one.protocol {
+            Protocol::Tls(port) => Some(port),
+            _ => None,
+        });
+        let granted: Vec<_> = granted.flat_map(|port| &port.streams).collect();
+        for stream in port.streams.iter_mut().filter(|stream| stream.certificates.is_some()) {
+            let same = |one: &&&StreamListener| (&one.listener, &one.hostname) == (&stream.listener, &stream.hostname);
+            if let Some(found) = granted.iter().find(same) {
+                stream.routes.clone_from(&found.routes);
+            }
         }
     }
 }
@@ -198,6 +218,12 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
                 take_granted(seen, config, |protocol| matches!(protocol, Protocol::Tls(_)));
             })
         }),
+    },
+    Fault {
+        name: "forwards-ended-tls-across-namespaces",
+        summary: "Sends what a listener takes out of TLS into other namespaces without a grant.",
+        clauses: &["blind:TLSRouteInvalidReferenceGrant.1"],
+        seam: Seam::Config(|| serve(take_granted_within)),
     },
     Fault {
         name: "serves-after-grants-are-revoked",

@@ -127,12 +127,12 @@ impl Exchange for ForwardsOneMessage {
     }
 }
 
-/// Ends calls that do not come through to a backend within TLS with INTERNAL.
+/// Ends calls that do not come through to a backend within TLS with UNIMPLEMENTED.
 #[derive(Default)]
-struct BlamesItselfForTls(Mutex<HashSet<u64>>);
+struct ForgetsRulesForTls(Mutex<HashSet<u64>>);
 
 #[async_trait]
-impl Exchange for BlamesItselfForTls {
+impl Exchange for ForgetsRulesForTls {
     fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.remove(&request.connection.id);
@@ -149,7 +149,7 @@ impl Exchange for BlamesItselfForTls {
         if let Some(code) =
             response.headers_mut().get_mut(STATUS).filter(|code| is_within_tls && code.as_bytes() == b"14")
         {
-            *code = 13.into();
+            *code = 12.into();
         }
         Some(response)
     }
@@ -195,10 +195,10 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         seam: Seam::Exchange(|| Arc::new(Finds(last_rule))),
     },
     Fault {
-        name: "ends-calls-to-strangers-with-internal",
-        summary: "Ends a call with INTERNAL where the backend does not show the certificate that its policy asks for.",
+        name: "ends-calls-to-strangers-as-unmatched",
+        summary: "Ends a call as if no rule took it where the backend does not show the certificate that its policy asks for.",
         clauses: &["blind:BackendTLSPolicyGRPCRoute.3"],
-        seam: Seam::Exchange(|| Arc::new(BlamesItselfForTls::default())),
+        seam: Seam::Exchange(|| Arc::new(ForgetsRulesForTls::default())),
     },
     Fault {
         name: "drops-binary-metadata",
