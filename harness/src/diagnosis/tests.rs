@@ -207,7 +207,6 @@ fn every_fault_looks_like_itself_and_like_nothing_without_it() {
             .collect();
         honest += usize::from(!Diagnosis::of(&record, &others, &table).unwrap().fits);
     }
-    eprintln!("{itself} and {honest} of {}", faults.len());
     assert!(itself * 100 >= 95 * faults.len(), "{itself} of {} are found", faults.len());
     assert!(honest * 100 >= 90 * faults.len(), "of {} of {} nothing is said without them", honest, faults.len());
 }
@@ -225,6 +224,5 @@ fn two_faults_at_once_are_both_found() {
         both += usize::from(found.fits && hits == 2);
         one += usize::from(found.fits && hits == 1);
     }
-    eprintln!("both {both}, one {one} of 300");
     assert!(both >= 250, "of 300 pairs both were found of {both}, one of {one}");
 }

@@ -1,4 +1,5 @@
 //! Validating admission policies.
+#![allow(clippy::unwrap_used)]
 
 use rstest::rstest;
 use serde_json::{Value, json};
