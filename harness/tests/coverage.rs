@@ -198,6 +198,8 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "grpcroute-named-as-an-httproute",
         "grpcroute-named-rule",
         "grpcroute-request-headers-by-rule",
+        "httproute-body-of-http2-client",
+        "httproute-cookies-of-http2-client",
         "httproute-misdirected-over-http2",
         "httproute-rewrite-host-of-http2-client",
         "httproute-websocket-beside-grpcroute",

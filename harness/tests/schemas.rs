@@ -104,7 +104,7 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             vec![json_of(dir, &["report", "compare", "gateproof-report", report, "--format", "json"])]
         }
         "report-diagnose" => {
-            let fault = ["run", "httproute-missing-reference-grant", "--target", "embedded:ignores-reference-grants"];
+            let fault = ["run", "httproute-grant-for-one-of-two", "--target", "embedded:ignores-reference-grants"];
             run(dir, &[&fault[..], &["--report-dir", "red"]].concat());
             let of = |reports| json_of(dir, &["report", "diagnose", reports, "--format", "json"]);
             vec![of("red"), of("gateproof-report")]
