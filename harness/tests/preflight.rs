@@ -113,7 +113,13 @@ async fn a_bundle_of_no_release(#[case] annotation: &str, #[case] value: &str) {
     let testbed = TestbedProcess::start(&[]);
     let patch = json!({"metadata": {"annotations": {annotation: value}}});
     let name = "gateways.gateway.networking.k8s.io";
-    crds(&testbed).await.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    // The policy that comes with the definitions lets nobody take them to another channel, as long as it is bound.
+    let kind = ("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding");
+    let bindings = ApiResource::from_gvk(&kube::core::GroupVersionKind::gvk(kind.0, kind.1, kind.2));
+    let definitions = crds(&testbed).await;
+    let bindings: Api<DynamicObject> = Api::all_with(definitions.clone().into_client(), &bindings);
+    bindings.delete("safe-upgrades.gateway.networking.k8s.io", &Default::default()).await.unwrap();
+    definitions.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     let (testbed, ended) = tested(testbed, "gateproof", &[]).await;
     // Long words are broken at dashes.
     let what = format!("is `{value}`, which names no release or channel");
