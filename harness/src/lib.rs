@@ -1,8 +1,8 @@
 //! Gateproof: a conformance test harness for Kubernetes Gateway API implementations.
 //!
 //! The way through the code is the way of a run: manifest ([`scenario`]) → plan and run ([`run`]) → log ([`log`]) →
-//! verdict ([`judge`]) → report (the package `gateproof-report`). Layers point down only: `cli` → `run` →
-//! {`probe`, `judge`}; `probe` → `cluster` → `log`; `judge` → {`scenario`, `log`}.
+//! verdict ([`judge`]) → report (the package `gateproof-report`); from there [`diagnosis`] goes back to what may be wrong. Layers point
+//! down only: `cli` → `diagnosis` → `kill` → `run` → {`probe`, `judge`}; `probe` → `cluster` → `log`; `judge` → {`scenario`, `log`}.
 
 // The macros of the standard library panic where a pipe is closed; `cli::output` prints.
 #![warn(clippy::print_stdout, clippy::print_stderr)]

@@ -160,6 +160,11 @@ pub struct ScenarioRecord {
     pub duration_ms: u64,
 }
 
+/// A scenario's name without the number of a repeat, and that number: `a#2` is the second execution of `a`, and `a` the first.
+pub fn repeat_of(name: &str) -> (&str, u32) {
+    name.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?))).unwrap_or((name, 1))
+}
+
 /// How binding a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -1,56 +1,15 @@
 //! Runs beside each other: what is news, what is slower, and what a gate makes of it.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use gateproof_report::diff::{Change, Diff, Gate, Rule, Side, diff, render};
-use gateproof_report::record::{
-    Breach, ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, Stage, Target,
-};
+use gateproof_report::record::{Breach, ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, Stage};
 use rstest::rstest;
+use support::record;
 
 fn scenario(name: &str, outcome: Outcome) -> ScenarioRecord {
-    ScenarioRecord {
-        name: name.to_owned(),
-        suite: "gateway-api".to_owned(),
-        file: format!("gateway-api/{name}.yaml"),
-        summary: "A sentence.".to_owned(),
-        features: vec!["Gateway".to_owned()],
-        proves: vec![],
-        outcome,
-        reason: None,
-        findings: vec![],
-        stages: vec![],
-        probes: Vec::new(),
-        duration_ms: 5,
-    }
-}
-
-fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
-    RunRecord {
-        format: 1,
-        producer: "gateproof 0.1.0".to_owned(),
-        date: "2026-11-20T10:00:00Z".to_owned(),
-        target: Target {
-            name: "embedded".to_owned(),
-            embedded: true,
-            dialect: "gateway-api".to_owned(),
-            edition: None,
-            gateway_class: Some("gateproof".to_owned()),
-            controller_name: Some("gateproof.dev/reference".to_owned()),
-            gateway_api_version: Some("v1.6.1".to_owned()),
-            gateway_api_channel: Some("standard".to_owned()),
-            definitions: None,
-            features: ["Gateway", "HTTPRoute", "TCPRoute"].map(str::to_owned).to_vec(),
-        },
-        arguments: vec![],
-        options_file: None,
-        interrupted: false,
-        scenarios,
-        outside_profiles: vec![],
-        contract: vec![],
-        known_failures: vec![],
-        leftovers: vec![],
-        duration_ms: 1234,
-    }
+    support::scenario(name, &["Gateway"], outcome)
 }
 
 /// A run of one scenario `a`, executed once for each letter: passed, failed, known to fail, inconclusive.
@@ -103,6 +62,7 @@ fn several_runs_know_what_is_flaky() {
 #[rstest]
 #[case::new_failure("p", "f", "new-failures", false)]
 #[case::known_failure("p", "k", "new-failures", true)]
+#[case::known_and_another("p", "kf", "new-failures", false)]
 #[case::old_failure("f", "f", "new-failures", true)]
 #[case::flake_is_none("p", "pf", "new-failures", true)]
 #[case::new_flake("p", "pf", "new-flakes", false)]
@@ -125,13 +85,11 @@ fn what_a_rule_says(#[case] before: &str, #[case] here: &str, #[case] rule: &str
 #[test]
 fn features_that_are_dropped_break_their_rule() {
     let mut here = executed("p");
-    here.target.features = ["Gateway", "HTTPRoute", "UDPRoute"].map(str::to_owned).to_vec();
+    here.target.features.retain(|feature| feature != "ReferenceGrant");
+    here.target.features.push("UDPRoute".to_owned());
     let found = between(&[executed("p")], &[here], &[Rule::DroppedFeatures]);
-    assert_eq!(
-        (&found.features_claimed[..], &found.features_dropped[..]),
-        (&["UDPRoute".to_owned()][..], &["TCPRoute".to_owned()][..])
-    );
-    assert!(!found.passes());
+    assert_eq!((&*found.features_claimed[0], &*found.features_dropped[0]), ("UDPRoute", "ReferenceGrant"));
+    assert_eq!((found.features_claimed.len(), found.features_dropped.len(), found.passes()), (1, 1, false));
     assert!(between(&[executed("p")], &[executed("p")], &[Rule::DroppedFeatures]).passes());
 }
 
@@ -219,7 +177,9 @@ fn timed(all: &[&[u64]]) -> RunRecord {
 
 #[rstest]
 #[case::twice_as_long_everywhere(100, 20, 200, true)]
+#[case::as_few_as_can_say(100, 12, 200, true)]
 #[case::too_few_to_say(100, 5, 200, false)]
+#[case::too_small_a_part(400, 20, 440, false)]
 #[case::too_little_to_mind(100, 20, 110, false)]
 #[case::too_short_to_mind(4, 20, 8, false)]
 #[case::faster(200, 20, 100, false)]

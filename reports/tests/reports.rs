@@ -1,6 +1,8 @@
 //! Reports are functions of a record: counts add up, nothing inconclusive passes for success, foreign text is escaped.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,61 +14,16 @@ use gateproof_report::conformance::{
 };
 use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
 use gateproof_report::record::{
-    Breach, ContractRecord, Finding, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Severity, Target,
+    Breach, ContractRecord, Finding, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Severity, repeat_of,
 };
 use gateproof_report::{junit, markdown, terminal};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use rstest::rstest;
+use support::{record, scenario};
 
 /// What every profile of these tests is about.
 const CORE: [&str; 3] = ["Gateway", "HTTPRoute", "ReferenceGrant"];
-
-fn scenario(name: &str, features: &[&str], outcome: Outcome) -> ScenarioRecord {
-    ScenarioRecord {
-        name: name.to_owned(),
-        suite: "gateway-api".to_owned(),
-        file: format!("gateway-api/{name}.yaml"),
-        summary: "A sentence.".to_owned(),
-        features: features.iter().map(|f| (*f).to_owned()).collect(),
-        proves: vec![],
-        outcome,
-        reason: None,
-        findings: vec![],
-        stages: vec![],
-        probes: Vec::new(),
-        duration_ms: 5,
-    }
-}
-
-fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
-    RunRecord {
-        format: 1,
-        producer: "gateproof 0.1.0".to_owned(),
-        date: "2026-11-20T10:00:00Z".to_owned(),
-        target: Target {
-            name: "embedded".to_owned(),
-            embedded: true,
-            dialect: "gateway-api".to_owned(),
-            edition: None,
-            gateway_class: Some("gateproof".to_owned()),
-            controller_name: Some("gateproof.dev/reference".to_owned()),
-            gateway_api_version: Some("v1.6.1".to_owned()),
-            gateway_api_channel: Some("standard".to_owned()),
-            definitions: None,
-            features: ["Gateway", "HTTPRoute", "HTTPRouteCORS", "ReferenceGrant"].map(str::to_owned).to_vec(),
-        },
-        arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
-        options_file: None,
-        interrupted: false,
-        scenarios,
-        outside_profiles: vec![],
-        contract: vec![],
-        known_failures: vec![],
-        leftovers: vec![],
-        duration_ms: 1234,
-    }
-}
 
 fn set(items: &[&str]) -> BTreeSet<String> {
     items.iter().map(|i| (*i).to_owned()).collect()
@@ -331,7 +288,7 @@ fn a_report_lists_no_test_of_a_later_release(#[case] release: &str, #[case] defe
 #[case::page("v1.7.0", "https://example.test/project", true)]
 #[case::plain("v1.7.0", "http://example.test", true)]
 #[case::no_scheme("v1.7.0", "example.test/project", false)]
-#[case::no_page("v1.7.0", "mailto:someone@example.test", false)]
+#[case::no_page("v1.7.0", "ftp://example.test", false)]
 #[case::no_host("v1.7.0", "https://", false)]
 #[case::before_it_was_asked("v1.6.3", "example.test/project", true)]
 fn from_v1_7_on_the_home_page_is_an_absolute_address(#[case] release: &str, #[case] url: &str, #[case] is_fit: bool) {
@@ -339,6 +296,15 @@ fn from_v1_7_on_the_home_page_is_an_absolute_address(#[case] release: &str, #[ca
     report.gateway_api_version = release.to_owned();
     report.implementation.url = url.to_owned();
     assert_eq!(lint(&report, &[]).is_empty(), is_fit);
+}
+
+#[rstest]
+#[case("a", ("a", 1))]
+#[case("a#2", ("a", 2))]
+#[case("a#10", ("a", 10))]
+#[case("a#b", ("a#b", 1))]
+fn a_repeat_has_a_number(#[case] name: &str, #[case] expected: (&str, u32)) {
+    assert_eq!(repeat_of(name), expected);
 }
 
 fn fit() -> ConformanceReport {

@@ -28,10 +28,9 @@ pub(super) struct Args {
     before: PathBuf,
     /// The run now, or a directory of runs
     here: PathBuf,
-    /// Fail if one of these rules is broken: new-failures, new-flakes, fewer-scenarios, dropped-features, slower, failures,
-    /// at-least=N
     #[arg(
         long,
+        help = rules(),
         value_name = "RULES",
         num_args = 0..=1,
         require_equals = true,
@@ -41,6 +40,12 @@ pub(super) struct Args {
     gate: Vec<Rule>,
     #[command(flatten)]
     format: FormatArg,
+}
+
+/// What `--gate` takes, from the table of the rules.
+fn rules() -> String {
+    let rules: Vec<String> = Rule::all().map(|(name, asks)| format!("{name} ({asks})")).collect();
+    format!("Fail if one of these rules is broken: {}", rules.join(", "))
 }
 
 /// Runs the verb.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gateproof_report::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
+use gateproof_report::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, repeat_of};
 use gateproof_testbed::KnownFault;
 
 use crate::kill::{Showing, ShownBy};
@@ -20,7 +20,7 @@ impl<'a> Seen<'a> {
     pub(super) fn of(record: &'a RunRecord) -> Seen<'a> {
         let mut seen = Seen { failed: BTreeMap::new(), passed: BTreeSet::new(), rules: BTreeMap::new() };
         for scenario in &record.scenarios {
-            let name = plain(&scenario.name);
+            let name = repeat_of(&scenario.name).0;
             match scenario.outcome {
                 Outcome::Failed | Outcome::Late | Outcome::KnownFailure => {
                     seen.failed.entry(name).or_default().extend(firsts(scenario));
@@ -47,7 +47,7 @@ impl<'a> Seen<'a> {
         let scenario = &*showing.scenario;
         if let Some(rule) = self.rules.get(&*showing.expectation) {
             let has_run = self.passed.contains(scenario) || self.failed.contains_key(scenario);
-            let is_there = rule.breaches.iter().any(|breach| plain(&breach.scenario) == scenario);
+            let is_there = rule.breaches.iter().any(|breach| repeat_of(&breach.scenario).0 == scenario);
             return (has_run || is_there).then_some((&*rule.name, is_there));
         }
         match self.failed.get(scenario) {
@@ -59,11 +59,6 @@ impl<'a> Seen<'a> {
             None => self.passed.contains(scenario).then_some((scenario, false)),
         }
     }
-}
-
-/// A scenario's name without the number of a repeat.
-fn plain(name: &str) -> &str {
-    name.split_once('#').map_or(name, |(plain, _)| plain)
 }
 
 fn firsts(scenario: &ScenarioRecord) -> impl Iterator<Item = &Finding> {

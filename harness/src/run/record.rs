@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use gateproof_report::record::{Breach, ContractRecord, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Target};
+use gateproof_report::record::{
+    Breach, ContractRecord, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Target, repeat_of,
+};
 use gateproof_suites::profiles_of;
 
 use super::known;
@@ -88,7 +90,7 @@ pub fn run_record(
     scenarios.iter_mut().for_each(|scenario| known::excuse(&in_force, scenario));
     known::excuse_contract(&in_force, &mut contract);
     let known_failures = known::account(&started.known_failures, &started.date, &scenarios, &contract);
-    scenarios.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+    scenarios.sort_by(|a, b| repeat_of(&a.name).cmp(&repeat_of(&b.name)));
     // ConformanceReports are Gateway API's alone.
     let is_reported = started.dialect == Dialect::gateway_api().name();
     let in_no_profile =
@@ -193,11 +195,6 @@ fn proves(scenario: &Scenario) -> Vec<String> {
     let mut clauses: Vec<String> = clauses(scenario).iter().map(ToString::to_string).collect();
     clauses.sort();
     clauses
-}
-
-/// Orders `a`, `a#2`, `a#10` as people count.
-fn natural(name: &str) -> (&str, u32) {
-    name.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?))).unwrap_or((name, 1))
 }
 
 #[cfg(test)]
@@ -320,7 +317,7 @@ mod tests {
     #[test]
     fn repeats_are_counted_as_people_count() {
         let mut names = ["a#10", "b", "a#2", "a"];
-        names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+        names.sort_by(|a, b| repeat_of(a).cmp(&repeat_of(b)));
         assert_eq!(names, ["a", "a#2", "a#10", "b"]);
     }
 }

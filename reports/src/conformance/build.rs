@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::types::{ConformanceReport, Extended, Implementation, ProfileReport, Statistics, Status, TestResult};
-use crate::record::{Outcome, RunRecord, ScenarioRecord};
+use crate::record::{Outcome, RunRecord, ScenarioRecord, repeat_of};
 
 /// Which features make up a profile. Upstream's rule: a test belongs to every profile whose features hold all of its
 /// own, and is extended there as soon as one of them is not core.
@@ -180,7 +180,7 @@ struct Tally {
 impl Tally {
     fn count(&mut self, scenario: &ScenarioRecord) {
         // Executions after the first have a number behind the name.
-        let name = scenario.name.split('#').next().unwrap_or_default().to_owned();
+        let name = repeat_of(&scenario.name).0.to_owned();
         match scenario.outcome {
             Outcome::Passed => drop(self.passed.insert(name)),
             // That the user expects it changes nothing for whoever reads the report.

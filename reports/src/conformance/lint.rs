@@ -147,7 +147,7 @@ fn minor(release: &str) -> Option<(u16, u16)> {
 /// From v1.7 on upstream takes absolute addresses of pages alone (`Implementation.Validate`).
 fn home_page(text: &str) -> Result<(), &'static str> {
     match url::Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(()),
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(()),
         Ok(_) => Err("which is no page; begin it with `https://`"),
         Err(_) => Err("which is no absolute address; begin it with `https://`"),
     }

@@ -1,5 +1,6 @@
 //! When a comparison fails: rules that the user chooses.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -27,33 +28,30 @@ pub enum Rule {
     AtLeast(usize),
 }
 
-/// Every rule, with what it asks for.
-const RULES: [(&str, &str); 7] = [
-    ("new-failures", "no scenario and no MUST of the contract fails newly"),
-    ("new-flakes", "no scenario is newly flaky"),
-    ("fewer-scenarios", "every scenario that was tested is tested"),
-    ("dropped-features", "no feature is claimed no longer"),
-    ("slower", "nothing takes longer to settle"),
-    ("failures", "nothing fails, new or not"),
-    ("at-least=N", "N scenarios or more are tested"),
+/// Every rule that takes no number: as it is typed, and what it asks for.
+const PLAIN: [(Rule, &str, &str); 6] = [
+    (Rule::NewFailures, "new-failures", "no scenario and no MUST of the contract fails newly"),
+    (Rule::NewFlakes, "new-flakes", "no scenario is newly flaky"),
+    (Rule::FewerScenarios, "fewer-scenarios", "every scenario that was tested is tested"),
+    (Rule::DroppedFeatures, "dropped-features", "no feature is claimed no longer"),
+    (Rule::Slower, "slower", "nothing takes longer to settle"),
+    (Rule::Failures, "failures", "nothing fails, new or not"),
 ];
+/// The one that takes a number, as it is typed before that.
+const AT_LEAST: &str = "at-least=";
 
 impl Rule {
     /// Every rule as it is typed, with what it asks for.
-    pub fn all() -> &'static [(&'static str, &'static str)] {
-        &RULES
+    pub fn all() -> impl Iterator<Item = (String, &'static str)> {
+        let plain = PLAIN.iter().map(|(_, name, asks)| ((*name).to_owned(), *asks));
+        plain.chain([(format!("{AT_LEAST}N"), "N scenarios or more are tested")])
     }
 
     /// As it is typed.
     pub fn name(self) -> String {
-        match self {
-            Rule::NewFailures => RULES[0].0.to_owned(),
-            Rule::NewFlakes => RULES[1].0.to_owned(),
-            Rule::FewerScenarios => RULES[2].0.to_owned(),
-            Rule::DroppedFeatures => RULES[3].0.to_owned(),
-            Rule::Slower => RULES[4].0.to_owned(),
-            Rule::Failures => RULES[5].0.to_owned(),
-            Rule::AtLeast(count) => format!("at-least={count}"),
+        match (self, PLAIN.iter().find(|(rule, _, _)| *rule == self)) {
+            (Rule::AtLeast(count), _) => format!("{AT_LEAST}{count}"),
+            (_, plain) => plain.map(|(_, name, _)| (*name).to_owned()).unwrap_or_default(),
         }
     }
 }
@@ -62,20 +60,10 @@ impl FromStr for Rule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Rule, String> {
-        let plain = [
-            Rule::NewFailures,
-            Rule::NewFlakes,
-            Rule::FewerScenarios,
-            Rule::DroppedFeatures,
-            Rule::Slower,
-            Rule::Failures,
-        ];
-        if let Some(rule) = plain.into_iter().find(|rule| rule.name() == text) {
-            return Ok(rule);
-        }
-        let count = text.strip_prefix("at-least=").and_then(|count| count.parse().ok());
-        count.map(Rule::AtLeast).ok_or_else(|| {
-            let names: Vec<&str> = RULES.iter().map(|(name, _)| *name).collect();
+        let plain = PLAIN.iter().find(|(_, name, _)| *name == text).map(|(rule, _, _)| *rule);
+        let counted = || text.strip_prefix(AT_LEAST)?.parse().ok().map(Rule::AtLeast);
+        plain.or_else(counted).ok_or_else(|| {
+            let names: Vec<String> = Rule::all().map(|(name, _)| name).collect();
             format!("there is no rule `{text}`; there are {}", names.join(", "))
         })
     }
@@ -124,7 +112,7 @@ impl Rule {
                     matches!(here.state(name), State::Failed | State::Flaky) && !here.fails_only_as_known(name)
                 };
                 let failing = here.names().filter(fails).count();
-                let rules: std::collections::BTreeSet<&str> = here
+                let rules: BTreeSet<&str> = here
                     .runs()
                     .iter()
                     .flat_map(|run| &run.contract)

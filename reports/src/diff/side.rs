@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::record::{Finding, Outcome, RunRecord, ScenarioRecord, Severity};
+use crate::record::{Finding, Outcome, RunRecord, ScenarioRecord, Severity, repeat_of};
 
 /// What all executions of a scenario came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -37,7 +37,7 @@ impl<'a> Side<'a> {
         runs.sort_by(|a, b| a.date.cmp(&b.date));
         let mut executions: BTreeMap<&str, Vec<&ScenarioRecord>> = BTreeMap::new();
         for scenario in runs.iter().flat_map(|run| &run.scenarios) {
-            executions.entry(plain(&scenario.name)).or_default().push(scenario);
+            executions.entry(repeat_of(&scenario.name).0).or_default().push(scenario);
         }
         (!runs.is_empty()).then_some(Side { runs, executions })
     }
@@ -105,14 +105,6 @@ impl<'a> Side<'a> {
             _ => "inconclusive",
         };
         last.reason.as_ref().map_or_else(|| how.to_owned(), |reason| format!("{how}: {reason}"))
-    }
-}
-
-/// A scenario's name without the number of a repeat.
-fn plain(name: &str) -> &str {
-    match name.rsplit_once('#') {
-        Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
-        _ => name,
     }
 }
 
