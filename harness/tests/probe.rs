@@ -14,6 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rstest::rstest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 fn prober(budget: Duration) -> Prober {
     Prober::new(Arc::new(StaticDialer::default()), budget)
@@ -79,19 +80,25 @@ async fn the_raw_target_host_and_headers_arrive() {
     assert_eq!(records[0].path, "/a/../b%2Fc?q=%20");
 }
 
-#[tokio::test]
-async fn a_target_in_absolute_form_names_the_host() {
-    let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
+/// A peer that answers so, and what it read before.
+async fn hears(answer: &'static str) -> (SocketAddr, UnboundedReceiver<String>) {
+    let (sender, received) = tokio::sync::mpsc::unbounded_channel();
     let address = listener(move |mut stream| {
         let sender = sender.clone();
         async move {
             let mut head = vec![0; 4096];
             let length = stream.read(&mut head).await.unwrap();
             sender.send(String::from_utf8_lossy(&head[..length]).into_owned()).unwrap();
-            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+            stream.write_all(answer.as_bytes()).await.unwrap();
         }
     })
     .await;
+    (address, received)
+}
+
+#[tokio::test]
+async fn a_target_in_absolute_form_names_the_host() {
+    let (address, mut received) = hears("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let ProbeRequest::Http(request) = http(address, "/a?b=c") else { panic!("not HTTP") };
     let request = HttpRequest { absolute: true, ..*request };
     assert_eq!(attempt(ProbeRequest::from(request)).await.http.unwrap().status, 200);
@@ -102,17 +109,7 @@ async fn a_target_in_absolute_form_names_the_host() {
 
 #[tokio::test]
 async fn what_goes_out_is_exact() {
-    let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
-    let address = listener(move |mut stream| {
-        let sender = sender.clone();
-        async move {
-            let mut head = vec![0; 4096];
-            let length = stream.read(&mut head).await.unwrap();
-            sender.send(String::from_utf8_lossy(&head[..length]).into_owned()).unwrap();
-            stream.write_all(b"HTTP/1.1 302 Found\r\nLocation: http://x/\r\nContent-Length: 0\r\n\r\n").await.unwrap();
-        }
-    })
-    .await;
+    let (address, mut received) = hears("HTTP/1.1 302 Found\r\nLocation: http://x/\r\nContent-Length: 0\r\n\r\n").await;
     let answer = attempt(http(address, "/")).await.http.unwrap();
     assert_eq!(answer.status, 302);
     assert!(answer.headers.contains(&("location".to_owned(), "http://x/".to_owned())));
