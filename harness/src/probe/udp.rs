@@ -8,7 +8,6 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use tokio::net::UdpSocket;
-use tokio::time::Instant;
 
 use super::Prober;
 use super::tcp::LONGEST_LINE;
@@ -23,8 +22,13 @@ pub const MOST: usize = 8;
 pub const ENOUGH: usize = 4;
 
 /// The next datagram goes out when the last is answered, or after this part of the budget. Answers that come later count too: where
-/// somebody answers at all, the rest of the budget is waited for what is missing, so that slow is not taken for lost.
+/// somebody answers at all, more is waited for what is missing, so that slow is not taken for lost.
 const PART: u32 = 50;
+
+/// For how many such parts. Whoever was asked while a change arrived, and answered before it alone, must not use up what a data path
+/// has to converge in, which may be as little as the budget of one request.
+const MISSING: u32 = 12;
+const _: () = assert!(2 * (MOST as u32 + MISSING) < PART);
 
 /// The longest datagram there is.
 const LONGEST: usize = 65_535;
@@ -43,7 +47,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
         }
     };
     exchange.connected_to = Some(to);
-    match converse(&socket, &exchange.id, send, prober.budget / PART, end).await {
+    match converse(&socket, &exchange.id, send, prober.budget / PART).await {
         Ok(end) => exchange.udp = Some(end),
         Err(error) => exchange.error = Some(error),
     }
@@ -76,13 +80,7 @@ struct Heard {
     echo: Vec<EchoText>,
 }
 
-async fn converse(
-    socket: &UdpSocket,
-    id: &str,
-    send: &str,
-    wait: Duration,
-    end: Instant,
-) -> Result<UdpEnd, ProbeError> {
+async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> Result<UdpEnd, ProbeError> {
     let datagram = |number: usize| format!("{id} {number}\n{send}").into_bytes();
     let mut heard = Heard::default();
     let mut answer = vec![0; LONGEST];
@@ -95,13 +93,14 @@ async fn converse(
                 Ok(_) => break,
             }
         }
-        let next = clock::now() + wait;
+        let now = clock::now();
+        let (next, last) = (now + wait, now + MISSING * wait);
         loop {
             let is_last = number + 1 == MOST && !heard.answered.is_empty();
             if heard.answered.len() == ENOUGH || !is_last && heard.answered.contains(&number) {
                 break;
             }
-            match tokio::time::timeout_at(if is_last { end } else { next }, socket.recv(&mut answer)).await {
+            match tokio::time::timeout_at(if is_last { last } else { next }, socket.recv(&mut answer)).await {
                 Err(_) => break,
                 Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
                 Ok(Err(error)) => return Err(unheard(&error, socket.peer_addr().ok())),
@@ -208,11 +207,6 @@ mod tests {
     }
 
     const WAIT: Duration = Duration::from_millis(20);
-
-    /// With this much of the budget left.
-    async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> Result<UdpEnd, ProbeError> {
-        super::converse(socket, id, send, wait, clock::now() + 20 * wait).await
-    }
 
     fn line(who: &str, datagram: &[u8]) -> Option<Vec<u8>> {
         Some([who.as_bytes(), b"\n", datagram].concat())
