@@ -10,7 +10,6 @@ use super::api::{Api, ApiError, encode};
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
 use super::names::{self, RUN_LABEL};
-use super::observe::refused;
 use super::redact::redact;
 use super::watching::Followed;
 use crate::log::{Body, Change, ObjectKey, Scope};
@@ -160,7 +159,7 @@ impl Followed for AroundWatcher {
     }
 
     fn is_over(&self, error: &ApiError) -> bool {
-        refused(error)
+        error.is_refusal()
     }
 }
 

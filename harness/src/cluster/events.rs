@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::api::{Api, ApiError};
 use super::log_writer::LogWriter;
 use super::names;
-use super::observe::{refused, scope_of};
+use super::names::scope_of;
 use super::view::View;
 use super::watching::Followed;
 use crate::log::{Body, KubernetesEvent, ObjectKey, Scope};
@@ -104,7 +104,7 @@ impl Followed for EventWatcher {
     }
 
     fn is_over(&self, error: &ApiError) -> bool {
-        let over = refused(error);
+        let over = error.is_refusal();
         if over {
             self.without(error);
         }

@@ -16,6 +16,7 @@ mod events;
 pub mod forward;
 pub mod kinds;
 pub mod lease;
+mod leftover;
 pub mod log_writer;
 pub mod names;
 pub mod observe;

@@ -14,7 +14,7 @@ use super::clock;
 use super::events::EventWatcher;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
-use super::names::{self, POOL_LABEL, SCENARIO_LABEL};
+use super::names::scope_of;
 use super::redact::redact;
 pub use super::selector::Selector;
 use super::view::View;
@@ -314,27 +314,6 @@ fn tidied(kind: &Kind, mut object: Value) -> Arc<Value> {
     }
     redact(&mut object);
     Arc::new(object)
-}
-
-/// Whom an object concerns, by its labels or its namespace.
-pub(super) fn scope_of(object: &Value, scopes: &HashMap<String, Arc<str>>) -> Scope {
-    let label =
-        |name: &str| object.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Value::as_str);
-    if let Some(name) = label(SCENARIO_LABEL).and_then(|token| scopes.get(token)) {
-        return Scope::Scenario(Arc::clone(name));
-    }
-    if let Some(pool) = label(POOL_LABEL) {
-        return Scope::Pool(Arc::from(pool));
-    }
-    // What a target makes has no labels of the run.
-    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
-    let scenario = namespace.and_then(names::token_of).and_then(|token| scopes.get(token));
-    scenario.map_or(Scope::Run, |name| Scope::Scenario(Arc::clone(name)))
-}
-
-/// Whether the server will not show a resource, however often it is asked.
-pub(super) fn refused(error: &ApiError) -> bool {
-    matches!(error, ApiError::Refused { code: 401 | 403 | 404 | 405, .. })
 }
 
 fn uid(object: &Value) -> Option<&Value> {

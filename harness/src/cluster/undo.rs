@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::api::{Api, ApiError, encode};
-use super::clean::{CleanScope, Leftover};
+use super::leftover::{CleanScope, Leftover};
 use super::log_writer::LogWriter;
 use super::names::{self, RUN_LABEL};
 use super::pool::describe;
