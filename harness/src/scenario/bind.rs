@@ -9,11 +9,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
+use super::kinds::is_cluster_scoped;
 use super::model::{
     Answer, ConditionExpectation, Ending, FieldTest, Hold, MadeObject, ObjectRef, Parents, Probe, Scenario, Settle,
     SubjectExpectation, Verb,
 };
-use super::scope::is_cluster_scoped;
 use super::template::TemplateError;
 use crate::dialects::Dialect;
 use crate::log::Bindings;

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::model::Place;
-use super::parse::tree::Mark;
 
 /// A problem of a manifest.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -38,6 +37,14 @@ impl Diagnostic {
         let of = |one: &Diagnostic| (one.line, one.column);
         self.file == other.file && of(self) == of(other) && self.message == other.message
     }
+}
+
+/// A stretch of the source.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::scenario) struct Mark {
+    pub(in crate::scenario) place: Place,
+    pub(in crate::scenario) offset: usize,
+    pub(in crate::scenario) length: usize,
 }
 
 /// A file that is being read.

@@ -5,8 +5,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Number;
 
-use super::tree::Kind;
-
 static INTEGER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-+]?(0|[1-9][0-9]*)$"));
 static FLOAT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-+]?(0|[1-9][0-9]*)\.[0-9]+$"));
 static DOUBTFUL_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
@@ -25,21 +23,30 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("pattern is a literal")
 }
 
+/// What a plain scalar is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Scalar {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+}
+
 /// The meaning of a plain scalar; with a message and help if YAML readers differ on it.
-pub(super) fn plain(text: &str) -> (Kind, Option<(String, String)>) {
+pub(super) fn plain(text: &str) -> (Scalar, Option<(String, String)>) {
     let kind = match text {
-        "" | "~" | "null" => Kind::Null,
-        "true" => Kind::Bool(true),
-        "false" => Kind::Bool(false),
+        "" | "~" | "null" => Scalar::Null,
+        "true" => Scalar::Bool(true),
+        "false" => Scalar::Bool(false),
         _ if INTEGER.is_match(text) => match text.trim_start_matches('+').parse::<i64>() {
-            Ok(number) => Kind::Number(number.into()),
-            Err(_) => return (Kind::Text(text.to_owned()), Some(doubt(text))),
+            Ok(number) => Scalar::Number(number.into()),
+            Err(_) => return (Scalar::Text(text.to_owned()), Some(doubt(text))),
         },
         _ if FLOAT.is_match(text) => match text.parse::<f64>().ok().and_then(Number::from_f64) {
-            Some(number) => Kind::Number(number),
-            None => return (Kind::Text(text.to_owned()), Some(doubt(text))),
+            Some(number) => Scalar::Number(number),
+            None => return (Scalar::Text(text.to_owned()), Some(doubt(text))),
         },
-        _ => Kind::Text(text.to_owned()),
+        _ => Scalar::Text(text.to_owned()),
     };
     let doubtful = matches!(
         text.to_ascii_lowercase().as_str(),
@@ -80,17 +87,17 @@ mod tests {
     }
 
     #[rstest]
-    #[case("8080", Kind::Number(8080.into()))]
-    #[case("-3", Kind::Number((-3).into()))]
-    #[case("0", Kind::Number(0.into()))]
-    #[case("1.5", Kind::Number(Number::from_f64(1.5).unwrap()))]
-    #[case("true", Kind::Bool(true))]
-    #[case("~", Kind::Null)]
-    #[case("v1", Kind::Text("v1".into()))]
-    #[case("1.2.3", Kind::Text("1.2.3".into()))]
-    #[case("once", Kind::Text("once".into()))]
-    #[case("True/Accepted", Kind::Text("True/Accepted".into()))]
-    fn clear_scalars_are_read(#[case] text: &str, #[case] kind: Kind) {
+    #[case("8080", Scalar::Number(8080.into()))]
+    #[case("-3", Scalar::Number((-3).into()))]
+    #[case("0", Scalar::Number(0.into()))]
+    #[case("1.5", Scalar::Number(Number::from_f64(1.5).unwrap()))]
+    #[case("true", Scalar::Bool(true))]
+    #[case("~", Scalar::Null)]
+    #[case("v1", Scalar::Text("v1".into()))]
+    #[case("1.2.3", Scalar::Text("1.2.3".into()))]
+    #[case("once", Scalar::Text("once".into()))]
+    #[case("True/Accepted", Scalar::Text("True/Accepted".into()))]
+    fn clear_scalars_are_read(#[case] text: &str, #[case] kind: Scalar) {
         assert_eq!(plain(text), (kind, None));
     }
 }

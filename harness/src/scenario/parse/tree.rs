@@ -5,23 +5,16 @@ use std::sync::Arc;
 use granit_parser::{Event, Parser, ScalarStyle, Span as YamlSpan};
 use serde_json::{Map, Number, Value};
 
+pub(in crate::scenario) use super::super::diagnostic::Mark;
 use super::super::diagnostic::{Diagnostic, Report, Source};
 use super::super::model::Place;
-use super::scalar;
+use super::scalar::{self, Scalar};
 
 /// A node and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::scenario) struct Node {
     pub(in crate::scenario) mark: Mark,
     pub(in crate::scenario) kind: Kind,
-}
-
-/// A stretch of the source.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::scenario) struct Mark {
-    pub(in crate::scenario) place: Place,
-    pub(in crate::scenario) offset: usize,
-    pub(in crate::scenario) length: usize,
 }
 
 /// What a node is.
@@ -33,6 +26,17 @@ pub(in crate::scenario) enum Kind {
     Text(String),
     List(Vec<Node>),
     Map(Vec<(Key, Node)>),
+}
+
+impl From<Scalar> for Kind {
+    fn from(scalar: Scalar) -> Kind {
+        match scalar {
+            Scalar::Null => Kind::Null,
+            Scalar::Bool(value) => Kind::Bool(value),
+            Scalar::Number(value) => Kind::Number(value),
+            Scalar::Text(value) => Kind::Text(value),
+        }
+    }
 }
 
 /// A key of a mapping.
@@ -155,14 +159,14 @@ pub(in crate::scenario) fn read(source: &Arc<Source>, problems: &mut Vec<Diagnos
                 if tag.is_some() {
                     problems.push(source.problem(mark, "tags are not used in manifests".to_owned(), None));
                 }
-                let (kind, problem) = match style {
+                let (scalar, problem) = match style {
                     ScalarStyle::Plain => scalar::plain(&text),
-                    _ => (Kind::Text(text.into_owned()), None),
+                    _ => (Scalar::Text(text.into_owned()), None),
                 };
                 if let Some((message, help)) = problem {
                     problems.push(source.problem(mark, message, Some(help)));
                 }
-                Some(Node { mark, kind })
+                Some(Node { mark, kind: scalar.into() })
             }
             Event::SequenceStart(..) => {
                 stack.push(Open::List(mark, Vec::new()));
