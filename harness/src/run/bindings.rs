@@ -1,6 +1,5 @@
 //! The names that one execution of a scenario is bound to. Pure.
 
-use super::prepare::applied;
 use crate::cluster::discover::Facts;
 use crate::cluster::kinds::Kinds;
 use crate::cluster::names;
@@ -9,6 +8,7 @@ use crate::cluster::shape::Ports;
 use crate::log::{BackendBinding, Bindings, GatewayBinding};
 use crate::scenario::Scenario;
 use crate::scenario::bind::{Needs, needs, secret};
+use crate::scenario::objects::applied;
 use crate::scenario::scope::is_cluster_scoped;
 
 /// What names are made of.

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::releases::{between, release_in_words};
+use super::releases::{asks, between, release_in_words};
 use crate::cluster::discover::Facts;
 use crate::cluster::served::Definitions;
 use crate::scenario::expectations::{Asserted, asserted, enumerate};
 use crate::scenario::scope::defined;
-use crate::scenario::{Ending, Patch, PatchKind, Scenario, Step, Verb};
+use crate::scenario::{Patch, PatchKind, Scenario, Verb};
 
 /// The first thing that a scenario, with the steps that are done, writes, looks at or asks, and that is the definitions' and not the
 /// target's to answer, in words.
@@ -63,9 +63,4 @@ fn looked_at(definitions: &Definitions, scenario: &Scenario, facts: &Facts) -> O
         Some(format!("it looks at {kind} {}", definitions.lack_at(&kind, &pointer, &Value::Null)?))
     };
     fields.into_iter().find_map(lack)
-}
-
-/// Whether a step asks the definitions whether they admit a write.
-pub(super) fn asks(step: &Step) -> bool {
-    step.either.iter().any(|ending| matches!(ending, Ending::Refused(..) | Ending::Admitted))
 }

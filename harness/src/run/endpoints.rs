@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::prepare::{applied, references};
 use crate::cluster::backends::deployed;
 use crate::cluster::services::ServicesOf;
 use crate::log::ObjectKey;
+use crate::scenario::objects::{applied, references};
 use crate::scenario::{BackendDecl, Patch, PatchKind, Scenario, Step, Verb};
 
 /// The alias of the namespace that is meant where none is named.

@@ -8,12 +8,12 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::locks;
-use super::prepare::{applied, references, referred, watched};
 use crate::cluster::api::{Api, ApiError};
-use crate::cluster::kinds::Kinds;
+use crate::cluster::kinds::{Kind, Kinds};
 use crate::cluster::shape::Shape;
 use crate::dialects::Dialect;
 use crate::log::ObjectKey;
+use crate::scenario::objects::{applied, references, referred};
 use crate::scenario::scope::{self, is_cluster_scoped};
 use crate::scenario::{Patch, Scenario, Verb};
 
@@ -378,6 +378,32 @@ pub fn kinds_of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Kinds {
         }
     }
     kinds
+}
+
+/// What of a scenario's objects is watched: kinds by the run's label, and cluster-scoped objects that are not the
+/// scenario's own by name.
+pub fn watched<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<(&'k Kind, Option<String>)> {
+    let applied: Vec<ObjectKey> = applied(scenario).collect();
+    let mut found: Vec<(&Kind, Option<String>)> =
+        applied.iter().filter_map(|key| kinds.of(&key.group, &key.kind)).map(|kind| (kind, None)).collect();
+    // Who else changes a backend shows there alone.
+    if !scenario.backends.is_empty() {
+        let of_backends = [kinds.of("", "Service"), kinds.of("discovery.k8s.io", "EndpointSlice")];
+        found.extend(of_backends.into_iter().flatten().map(|kind| (kind, None)));
+    }
+    // And who else changes what a Gateway of the pool terminates TLS with.
+    if scenario.gateways.values().any(|shape| shape.starts_with("https")) {
+        found.extend(kinds.of("", "Secret").map(|kind| (kind, None)));
+    }
+    for object in references(scenario) {
+        let Some(kind) = kinds.named(&object.kind) else { continue };
+        let own = applied.iter().any(|key| key.kind == object.kind && key.name == object.name);
+        // Placeholders stand for names of the run, or for the GatewayClass, which is watched anyway; and so is what the target makes.
+        let own = own || scenario.is_made(object);
+        let foreign = !kind.namespaced && kind.kind != "Namespace" && !own && !object.name.contains("${");
+        found.push((kind, foreign.then(|| object.name.clone())));
+    }
+    found
 }
 
 #[cfg(test)]

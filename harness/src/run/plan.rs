@@ -8,6 +8,7 @@ use crate::cluster::discover::{Acceptance, Bundle, Class, Facts, GivenBundle};
 use crate::cluster::kinds::Kind;
 use crate::log::ObjectKey;
 use crate::scenario::bind::needs;
+use crate::scenario::objects::{applied, referred};
 use crate::scenario::pattern::matches;
 use crate::scenario::scope::{DEFINITION, cluster_change, definitions, is_cluster_scoped, is_of_scenario, is_unique};
 use crate::scenario::{Channel, MadeObject, Release, Scenario, Version};
@@ -16,7 +17,6 @@ use super::definitions::beyond;
 use super::endpoints::only_hosted;
 use super::options::{FeatureChoice, RunOptions, Skip};
 use super::permissions::kinds_of;
-use super::prepare::{applied, referred};
 
 /// What is decided for a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]

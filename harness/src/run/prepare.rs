@@ -8,6 +8,7 @@ use gateproof_testbed::TestbedError;
 use super::Progress;
 use super::embedded::{self, Located};
 use super::options::{RunOptions, TargetChoice};
+pub use super::permissions::watched;
 use super::preflight::Preflight;
 use crate::cluster::api::{Api, chain};
 use crate::cluster::backends::deployed::Deploying;
@@ -19,16 +20,15 @@ use crate::cluster::definitions;
 use crate::cluster::dial::{DialRule, DialRuleError, Dialer, StaticDialer};
 use crate::cluster::discover::{DiscoverError, Facts, GivenClass, Patience, discover};
 use crate::cluster::forward::PortForward;
-use crate::cluster::kinds::{Kind, Kinds};
 use crate::cluster::lease::LeaseError;
 use crate::cluster::log_writer::LogFileError;
 use crate::cluster::observe::ObserveError;
 use crate::cluster::pool::PoolError;
 use crate::cluster::resources::Wanted;
 use crate::cluster::shape::ShapeError;
-use crate::log::ObjectKey;
-use crate::scenario::{Ending, ObjectRef, SubjectExpectation, Verb};
-use crate::scenario::{Scenario, scope};
+pub(super) use crate::scenario::objects::applied;
+use crate::scenario::objects::{references, referred};
+use crate::scenario::{ObjectRef, Scenario, scope};
 
 /// Why a run did not come to a record, named for the phase that failed.
 #[derive(Debug, thiserror::Error)]
@@ -259,53 +259,6 @@ async fn begin(
     Ok(Target { api, facts, dialer, backends, services, located })
 }
 
-/// The objects that a scenario applies.
-pub(super) fn applied(scenario: &Scenario) -> impl Iterator<Item = ObjectKey> {
-    scenario
-        .steps
-        .iter()
-        .filter_map(|step| match &step.verb {
-            Verb::Apply(apply) => Some(&apply.objects),
-            _ => None,
-        })
-        .flatten()
-        .filter_map(ObjectKey::of)
-}
-
-/// The objects that a scenario patches, deletes or expects something of.
-pub(super) fn references(scenario: &Scenario) -> Vec<&ObjectRef> {
-    let mut found: Vec<&ObjectRef> = Vec::new();
-    let mut expected: Vec<&SubjectExpectation> = Vec::new();
-    for step in &scenario.steps {
-        match &step.verb {
-            Verb::Patch(patch) => found.push(&patch.target),
-            Verb::Delete(delete) => found.extend(&delete.objects),
-            Verb::Settle(settle) => expected.extend(&settle.subjects),
-            Verb::Hold(hold) => {
-                expected.extend(hold.never.iter().chain(&hold.always));
-                found.extend(&hold.unchanged);
-            }
-            Verb::Made(made) => found.push(&made.object),
-            Verb::Apply(_) | Verb::Probe(_) | Verb::Script(_) | Verb::Requests(_) => {}
-        }
-        for ending in &step.either {
-            if let Ending::Settle(settle, _) = ending {
-                expected.extend(&settle.subjects);
-            }
-        }
-    }
-    found.extend(expected.into_iter().map(|subject| &subject.subject));
-    found
-}
-
-/// The definitions among these, by name.
-pub(super) fn referred(scenario: &Scenario) -> impl Iterator<Item = &str> {
-    references(scenario)
-        .into_iter()
-        .filter(|object| object.kind == scope::DEFINITION)
-        .map(|object| object.name.as_str())
-}
-
 /// The kinds that a scenario names without their group. Of those that it applies the group is known.
 fn named(scenario: &Scenario) -> impl Iterator<Item = String> {
     let references = references(scenario).into_iter();
@@ -314,33 +267,3 @@ fn named(scenario: &Scenario) -> impl Iterator<Item = String> {
     let unknown = references.filter(move |object| !is_known(object));
     unknown.map(|object| object.kind.clone())
 }
-
-/// What of a scenario's objects is watched: kinds by the run's label, and cluster-scoped objects that are not the
-/// scenario's own by name.
-pub fn watched<'k>(scenario: &Scenario, kinds: &'k Kinds) -> Vec<(&'k Kind, Option<String>)> {
-    let applied: Vec<ObjectKey> = applied(scenario).collect();
-    let mut found: Vec<(&Kind, Option<String>)> =
-        applied.iter().filter_map(|key| kinds.of(&key.group, &key.kind)).map(|kind| (kind, None)).collect();
-    // Who else changes a backend shows there alone.
-    if !scenario.backends.is_empty() {
-        let of_backends = [kinds.of("", "Service"), kinds.of("discovery.k8s.io", "EndpointSlice")];
-        found.extend(of_backends.into_iter().flatten().map(|kind| (kind, None)));
-    }
-    // And who else changes what a Gateway of the pool terminates TLS with.
-    if scenario.gateways.values().any(|shape| shape.starts_with("https")) {
-        found.extend(kinds.of("", "Secret").map(|kind| (kind, None)));
-    }
-    for object in references(scenario) {
-        let Some(kind) = kinds.named(&object.kind) else { continue };
-        let own = applied.iter().any(|key| key.kind == object.kind && key.name == object.name);
-        // Placeholders stand for names of the run, or for the GatewayClass, which is watched anyway; and so is what the target makes.
-        let own = own || scenario.is_made(object);
-        let foreign = !kind.namespaced && kind.kind != "Namespace" && !own && !object.name.contains("${");
-        found.push((kind, foreign.then(|| object.name.clone())));
-    }
-    found
-}
-
-#[cfg(test)]
-#[path = "prepare_tests.rs"]
-mod tests;

@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::definitions::asks;
-use super::prepare::applied;
 use crate::dialects::{Change, Dialect, DialectKind, Minor};
 use crate::scenario::expectations::{Expectation, asserted, enumerate};
+use crate::scenario::objects::applied;
 use crate::scenario::scope::definitions;
-use crate::scenario::{Basis, Channel, Release, Scenario, Step, Version};
+use crate::scenario::{Basis, Channel, Ending, Release, Scenario, Step, Version};
 
 /// What of a scenario is asked at one of two releases only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -93,6 +92,11 @@ pub(super) fn release_in_words(words: &str) -> Option<Release> {
     let (version, channel) = words.strip_suffix(" channel")?.split_once(" in the ")?;
     let channel = [Channel::Standard, Channel::Experimental].into_iter().find(|known| known.word() == channel)?;
     Some(Release { version: version.parse().ok()?, channel })
+}
+
+/// Whether a step asks the definitions whether they admit a write.
+pub(super) fn asks(step: &Step) -> bool {
+    step.either.iter().any(|ending| matches!(ending, Ending::Refused(..) | Ending::Admitted))
 }
 
 /// What definitions of one of two releases take otherwise than those of the other, in a channel.
