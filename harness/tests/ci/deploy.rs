@@ -1,0 +1,257 @@
+//! What runs within a cluster: the kustomize bases and the Helm chart say what `rbac` says, ask for no more than they need, and
+//! are admitted.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use rstest::rstest;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::process::{TestbedProcess, run, skipped};
+use super::{is_there, ours, read};
+
+fn documents(text: &str) -> Vec<Value> {
+    let all: Vec<Value> = serde_yaml::from_multiple(text).unwrap();
+    all.into_iter().filter(|document| !document.is_null()).collect()
+}
+
+fn rbac(arguments: &[&str]) -> Vec<Value> {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = run(dir.path(), &[&["rbac"], arguments].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    documents(&ended.out)
+}
+
+/// Every YAML file of a base as it stands.
+fn base(name: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(ours("deploy/kustomize").join(name)).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.ends_with("kustomization.yaml") {
+            found.extend(documents(&read(&path)));
+        }
+    }
+    assert!(!found.is_empty(), "{name}");
+    found
+}
+
+/// Whether nothing of it is unknown to the type, or of another form than it has.
+fn is_strict<T: Serialize + DeserializeOwned>(object: &Value) {
+    let typed: T = serde_json::from_value(object.clone()).unwrap_or_else(|error| panic!("{error}: {object}"));
+    assert_eq!(&serde_json::to_value(typed).unwrap(), object, "the type has no such field");
+}
+
+fn has_known_fields_alone(object: &Value) {
+    match object["kind"].as_str().unwrap() {
+        "Job" => is_strict::<Job>(object),
+        "CronJob" => is_strict::<CronJob>(object),
+        "PersistentVolumeClaim" => is_strict::<PersistentVolumeClaim>(object),
+        "Namespace" => is_strict::<Namespace>(object),
+        "ServiceAccount" => is_strict::<ServiceAccount>(object),
+        "ConfigMap" => is_strict::<ConfigMap>(object),
+        "ClusterRole" => is_strict::<ClusterRole>(object),
+        "ClusterRoleBinding" => is_strict::<ClusterRoleBinding>(object),
+        other => panic!("{other} is held against nothing"),
+    }
+}
+
+/// The Pod of a Job or a CronJob; nothing of other kinds.
+fn pod(object: &Value) -> Option<&Value> {
+    object.pointer("/spec/jobTemplate/spec/template/spec").or_else(|| object.pointer("/spec/template/spec"))
+}
+
+/// Nobody in particular, nothing that it could write but its volumes, and a token only where something is asked of the API server.
+fn is_least(pod: &Value) {
+    let asks = pod["containers"][0]["args"][0] == "run";
+    assert_eq!(pod["automountServiceAccountToken"], json!(asks), "{pod}");
+    assert_eq!(pod["serviceAccountName"] == "default", !asks, "{pod}");
+    let of = &pod["securityContext"];
+    assert_eq!((&of["runAsNonRoot"], &of["seccompProfile"]["type"]), (&json!(true), &json!("RuntimeDefault")));
+    let own = json!({
+        "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
+    });
+    assert_eq!(pod["containers"].as_array().unwrap().len(), 1);
+    assert_eq!(pod["containers"][0]["securityContext"], own);
+    for volume in pod["volumes"].as_array().unwrap() {
+        assert!(volume.get("hostPath").is_none(), "{volume}");
+    }
+}
+
+/// The words of a Pod are those of our command line, up to the name of the class.
+fn are_words(pod: &Value) {
+    let words: Vec<&str> =
+        pod["containers"][0]["args"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("none"), "").unwrap();
+    let output = super::process::gateproof(dir.path())
+        .args(&words)
+        .args(["--kubeconfig", "none"].iter().filter(|_| words[0] == "run"))
+        .env("JOB_COMPLETION_INDEX", "3")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    for part in ["unexpected argument", "unrecognized subcommand", "invalid value"] {
+        assert!(!said.contains(part), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn the_role_is_what_rbac_prints() {
+    assert_eq!(documents(&read(&ours("deploy/kustomize/base/rbac.yaml"))), rbac(&["--namespace", "gateproof"]));
+    let rules: Value = serde_yaml::from_str(&read(&ours("deploy/helm/gateproof/files/rules.yaml"))).unwrap();
+    assert_eq!(rules, rbac(&[])[1]["rules"]);
+}
+
+#[rstest]
+#[case("base", 0)]
+#[case("job", 1)]
+#[case("cronjob", 1)]
+#[case("shards", 1)]
+#[case("merge", 1)]
+fn a_base_asks_for_no_more_than_it_needs(#[case] name: &str, #[case] pods: usize) {
+    let objects = base(name);
+    objects.iter().for_each(has_known_fields_alone);
+    assert_eq!(objects.iter().filter_map(pod).inspect(|pod| is_least(pod)).inspect(|pod| are_words(pod)).count(), pods);
+}
+
+/// Rendered, everything that the embedded API server has is admitted by it, and the rest has no field that is none.
+fn is_admitted(objects: &[Value], namespace: &str) {
+    objects.iter().for_each(has_known_fields_alone);
+    objects.iter().filter_map(pod).for_each(is_least);
+    if !is_there("kubectl") {
+        return skipped("kubectl", "it is not installed");
+    }
+    let testbed = TestbedProcess::start(&["--no-controller"]);
+    let served =
+        |object: &&Value| !["Job", "CronJob", "PersistentVolumeClaim"].iter().any(|kind| object["kind"] == **kind);
+    let mut items: Vec<Value> = objects.iter().filter(served).cloned().collect();
+    items.insert(0, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+    let apply = |items: &[Value]| {
+        let file = testbed.dir.path().join("objects.json");
+        fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
+        let mut kubectl = Command::new("kubectl");
+        kubectl.arg("--kubeconfig").arg(&testbed.kubeconfig).args([
+            "apply",
+            "--server-side",
+            "--validate=strict",
+            "-f",
+        ]);
+        kubectl.arg(file).output().unwrap()
+    };
+    let output = apply(&items);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    if let Some(role) = items.iter_mut().find(|object| object["kind"] == "ClusterRole") {
+        role["ruels"] = json!([]);
+        assert!(!apply(&items).status.success(), "a field that is none was admitted");
+    }
+}
+
+#[rstest]
+fn a_base_is_admitted(#[values("job", "cronjob", "shards", "merge")] name: &str) {
+    if !is_there("kubectl") {
+        return skipped("kubectl", "it is not installed");
+    }
+    let output = Command::new("kubectl").arg("kustomize").arg(ours("deploy/kustomize").join(name)).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let objects = documents(&String::from_utf8(output.stdout).unwrap());
+    for object in objects.iter().filter(|object| pod(object).is_some()) {
+        assert_eq!(object["metadata"]["namespace"], "gateproof");
+        assert_eq!(pod(object).unwrap()["containers"][0]["image"], "REGISTRY/gateproof:v0.1.0");
+    }
+    is_admitted(&objects, "gateproof");
+}
+
+fn chart(arguments: &[&str]) -> Result<Vec<Value>, String> {
+    let chart: &Path = &ours("deploy/helm/gateproof");
+    let output = Command::new("helm")
+        .args(["template", "it"])
+        .arg(chart)
+        .args(["--namespace", "ci", "--kube-version", "1.33.0"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    if !output.status.success() {
+        return Err(String::from_utf8(output.stderr).unwrap());
+    }
+    Ok(documents(&String::from_utf8(output.stdout).unwrap()))
+}
+
+const KNOWN: [&str; 2] = ["--set", "knownFailures=a: b"];
+
+#[rstest]
+#[case::run(
+    "run",
+    5,
+    "run --gateway-class my-class --known-failures /known-failures/known-failures.yaml --report-dir /reports/run"
+)]
+#[case::schedule(
+    "schedule",
+    5,
+    "run --gateway-class my-class --known-failures /known-failures/known-failures.yaml --report-dir /reports/run"
+)]
+#[case::shards(
+    "shards",
+    5,
+    "run --gateway-class my-class --known-failures /known-failures/known-failures.yaml --shard job/4 --report-dir /reports/part-$(JOB_COMPLETION_INDEX)"
+)]
+#[case::merge(
+    "merge",
+    1,
+    "report merge /reports/part-0 /reports/part-1 /reports/part-2 /reports/part-3 --report-dir /reports/run"
+)]
+fn the_chart_is_admitted(#[case] mode: &str, #[case] count: usize, #[case] words: &str) {
+    if !is_there("helm") {
+        return skipped("helm", "it is not installed");
+    }
+    let set = format!("mode={mode}");
+    let objects = chart(&[&["--set", &set, "--set", "claim=reports"], &KNOWN[..]].concat()).unwrap();
+    assert_eq!(objects.len(), count);
+    let pod = objects.iter().find_map(pod).unwrap();
+    let said: Vec<&str> =
+        pod["containers"][0]["args"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+    assert_eq!(said.join(" "), words);
+    is_admitted(&objects, "ci");
+    let account: Vec<Value> =
+        objects.iter().filter(|o| o["kind"] != "Job" && o["kind"] != "CronJob").cloned().collect();
+    if mode != "merge" {
+        let account: Vec<Value> = account.into_iter().filter(|object| object["kind"] != "ConfigMap").collect();
+        assert_eq!(account, rbac(&["--name", "it", "--namespace", "ci"]));
+    }
+}
+
+#[rstest]
+#[case::no_claim(&["--set", "mode=shards"], "name a claim")]
+#[case::a_mode_that_is_none(&["--set", "mode=twice"], "mode")]
+#[case::a_value_that_is_none(&["--set", "gatewayclass=a"], "gatewayclass")]
+fn the_chart_refuses_what_it_cannot_do(#[case] arguments: &[&str], #[case] part: &str) {
+    if !is_there("helm") {
+        return skipped("helm", "it is not installed");
+    }
+    let error = chart(arguments).unwrap_err();
+    assert!(error.contains(part), "{error}");
+}
+
+#[rstest]
+#[case::the_last(Some("1"), Some(0), "")]
+#[case::one_too_many(Some("2"), Some(2), "`job/2` is no part")]
+#[case::no_job(None, Some(2), "`job/2` needs JOB_COMPLETION_INDEX")]
+fn a_pod_of_an_indexed_job_knows_its_part(#[case] index: Option<&str>, #[case] code: Option<i32>, #[case] part: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = super::process::gateproof(dir.path());
+    command.args(["run", "httproute-missing-reference-grant", "httproute-missing-backend", "--shard", "job/2"]);
+    command.env_remove("JOB_COMPLETION_INDEX").envs(index.map(|index| ("JOB_COMPLETION_INDEX", index)));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), code, "{said}");
+    assert!(said.contains(part), "{said}");
+    if code == Some(0) {
+        let record: Value = serde_json::from_str(&read(&dir.path().join("gateproof-report/record.json"))).unwrap();
+        assert_eq!((&record["shard"]["part"], &record["shard"]["parts"]), (&json!(2), &json!(2)));
+    }
+}

@@ -1,0 +1,187 @@
+//! `gateproof init`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rstest::rstest;
+use serde_json::Value;
+
+use super::process::{Ended, run, skipped};
+use super::{FAULT, edit_record, first_run, is_there, ours, read};
+
+const GITHUB: &str = ".github/workflows/gateproof.yml";
+const GITLAB: &str = ".gitlab/gateproof.yml";
+const KNOWN: &str = "gateproof-known-failures.yaml";
+
+fn init(dir: &Path, arguments: &[&str]) -> Ended {
+    run(dir, &[&["init"], arguments].concat())
+}
+
+fn git(dir: &Path, arguments: &[&str]) {
+    let status = Command::new("git").arg("-C").arg(dir).args(arguments).status().unwrap();
+    assert!(status.success());
+}
+
+/// A checkout whose origin is there.
+fn checkout(dir: &Path, remote: &str) {
+    git(dir, &["init", "--quiet"]);
+    git(dir, &["remote", "add", "origin", remote]);
+}
+
+fn expect(ended: &Ended, code: i32, parts: &[&str]) {
+    assert_eq!(ended.code, Some(code), "{}", ended.said());
+    for part in parts {
+        assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let parts = ["OWNER/gateproof", "`my-class`", "scripts/install-controller", "no git remote", "init --force` again"];
+    expect(&init(dir.path(), &[]), 0, &parts);
+    let workflow = read(&dir.path().join(GITHUB));
+    assert!(workflow.contains("gateway-class: my-class\n") && !workflow.contains(": @"));
+    assert!(read(&dir.path().join(KNOWN)).contains("failures: []"));
+}
+
+#[test]
+fn what_can_be_found_out_is_not_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    checkout(dir.path(), "git@github.com:acme/gateway.git");
+    fs::create_dir_all(dir.path().join("config/default")).unwrap();
+    fs::write(dir.path().join("config/default/kustomization.yaml"), "resources: []\n").unwrap();
+    first_run(dir.path());
+    let ended = init(dir.path(), &["--from", "us/gateproof@v0.1.0", "--until", "2199-12-31"]);
+    expect(&ended, 0, &["remote: https://github.com/acme/gateway", "installed by: config/default"]);
+    for part in ["OWNER/", "my-class", "no git remote", "init --force"] {
+        assert!(!ended.said().contains(part), "`{part}` in {}", ended.said());
+    }
+    let workflow = read(&dir.path().join(GITHUB));
+    for part in [
+        "uses: us/gateproof/.github/actions/gateproof@v0.1.0\n",
+        "gateway-class: acme\n",
+        "gateway-api: v1.7.0\n",
+        "install: kubectl apply --server-side -k config/default\n",
+        "--organization acme --project gateway --url https://github.com/acme/gateway --contact",
+    ] {
+        assert!(workflow.contains(part), "no `{part}` in {workflow}");
+    }
+    // What failed is known from now on, and nothing else.
+    let words = [&["run", "--known-failures", KNOWN], &FAULT[..]].concat();
+    expect(&run(dir.path(), &words), 0, &["1 passed, 0 failed, 1 known to fail"]);
+    let known = read(&dir.path().join(KNOWN));
+    assert!(known.contains("expectation: ") && known.contains("expires: \"2199-12-31\""), "{known}");
+}
+
+#[test]
+fn what_is_known_ends_in_a_month() {
+    let dir = tempfile::tempdir().unwrap();
+    first_run(dir.path());
+    let today = || jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let before = today();
+    expect(&init(dir.path(), &[]), 0, &[]);
+    let days: Vec<String> =
+        [before, today()].map(|day| day.checked_add(jiff::Span::new().days(30)).unwrap().to_string()).to_vec();
+    let known = read(&dir.path().join(KNOWN));
+    assert!(days.iter().any(|day| known.contains(&format!("expires: \"{day}\""))), "{known}");
+}
+
+#[rstest]
+#[case::by_its_remote("git@gitlab.example.com:a/b.git", &[])]
+#[case::by_name("git@github.com:a/b.git", &["--ci", "gitlab"])]
+fn there_is_a_file_for_gitlab(#[case] remote: &str, #[case] arguments: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    checkout(dir.path(), remote);
+    expect(&init(dir.path(), arguments), 0, &["include .gitlab/gateproof.yml"]);
+    assert!(!dir.path().join(GITHUB).exists());
+    let file: Value = serde_yaml::from_str(&read(&dir.path().join(GITLAB))).unwrap();
+    let run = file["gateproof"]["script"][2].as_str().unwrap();
+    assert!(run.contains("--known-failures gateproof-known-failures.yaml --organization a --project b"), "{run}");
+    for line in file["gateproof"]["script"].as_array().unwrap() {
+        let checked = Command::new("sh").args(["-n", "-c", line.as_str().unwrap()]).status().unwrap();
+        assert!(checked.success(), "{line}");
+    }
+}
+
+#[rstest]
+#[case::workflow(GITHUB)]
+#[case::known_failures(KNOWN)]
+fn what_is_there_stays(#[case] there: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(there);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "mine\n").unwrap();
+    expect(&init(dir.path(), &[]), 2, &["nothing was written", there, "--force"]);
+    assert_eq!(read(&path), "mine\n");
+    assert!([GITHUB, KNOWN].iter().any(|other| !dir.path().join(other).exists()), "the other one was written");
+    expect(&init(dir.path(), &["--force"]), 0, &[]);
+    assert_ne!(read(&path), "mine\n");
+}
+
+#[test]
+fn what_a_link_leads_to_is_not_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let elsewhere = dir.path().join("elsewhere");
+    fs::write(&elsewhere, "mine\n").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, dir.path().join(KNOWN)).unwrap();
+    expect(&init(dir.path(), &[]), 2, &["--force"]);
+    expect(&init(dir.path(), &["--force"]), 0, &[]);
+    assert_eq!(read(&elsewhere), "mine\n");
+}
+
+#[rstest]
+#[case::of_the_record(&[], "GatewayClass")]
+#[case::of_the_user(&["--gateway-class", "a b"], "GatewayClass")]
+#[case::source(&["--gateway-class", "a", "--from", "a/b/c@v1"], "names no repository")]
+#[case::no_ref(&["--gateway-class", "a", "--from", "a/b"], "names no repository")]
+fn what_could_be_more_than_a_name_goes_into_no_file(#[case] arguments: &[&str], #[case] part: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    first_run(dir.path());
+    edit_record(dir.path(), |record| record["target"]["gatewayClass"] = "${{ secrets.A }}".into());
+    expect(&init(dir.path(), arguments), 2, &[part]);
+    assert!(!dir.path().join(GITHUB).exists());
+}
+
+#[test]
+fn failures_of_the_reference_are_nobodys() {
+    let dir = tempfile::tempdir().unwrap();
+    first_run(dir.path());
+    edit_record(dir.path(), |record| record["target"]["embedded"] = true.into());
+    expect(&init(dir.path(), &["--report", "gateproof-report"]), 2, &["the embedded target"]);
+    expect(&init(dir.path(), &[]), 0, &["`my-class`"]);
+    assert!(read(&dir.path().join(KNOWN)).contains("failures: []"));
+}
+
+/// What the action takes.
+fn inputs() -> BTreeSet<String> {
+    let action: Value = serde_yaml::from_str(&read(&ours(".github/actions/gateproof/action.yml"))).unwrap();
+    action["inputs"].as_object().unwrap().keys().cloned().collect()
+}
+
+/// What a workflow gives it.
+fn given(workflow: &str) -> BTreeSet<String> {
+    let workflow: Value = serde_yaml::from_str(workflow).unwrap();
+    let steps = workflow["jobs"]["gateproof"]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["uses"].as_str().unwrap().contains("/actions/gateproof")).unwrap();
+    step["with"].as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn the_action_takes_what_workflows_give_it() {
+    let dir = tempfile::tempdir().unwrap();
+    expect(&init(dir.path(), &[]), 0, &[]);
+    let inputs = inputs();
+    for workflow in [read(&dir.path().join(GITHUB)), read(&ours(".github/workflows/conformance.yml"))] {
+        let unknown: Vec<_> = given(&workflow).difference(&inputs).cloned().collect();
+        assert_eq!(unknown, Vec::<String>::new());
+    }
+    if !is_there("actionlint") {
+        return skipped("actionlint", "it is not installed");
+    }
+    git(dir.path(), &["init", "--quiet"]);
+    let checked = Command::new("actionlint").current_dir(dir.path()).output().unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+}
