@@ -61,6 +61,8 @@ pub struct Settings {
     pub operator_namespace: String,
     /// What `reconcile-policy` is where neither object nor namespace has one.
     pub default_policy: String,
+    /// What namespaces are called at the end for which it is another, with that one. The real operator is told one for all.
+    pub other_policies: Vec<(String, String)>,
     /// The namespaces whose objects are looked after; none for all.
     pub namespaces: Vec<String>,
 }
@@ -77,6 +79,7 @@ impl Default for Settings {
             sync_period: Some(Duration::from_secs(15 * 60)),
             operator_namespace: "azureserviceoperator-system".into(),
             default_policy: "manage".into(),
+            other_policies: Vec::new(),
             namespaces: Vec::new(),
         }
     }
@@ -86,5 +89,11 @@ impl Settings {
     /// A delay at the pace that is set.
     pub fn scaled(&self, delay: Duration) -> Duration {
         Duration::try_from_secs_f64(delay.as_secs_f64() * self.time_scale).unwrap_or(delay)
+    }
+
+    /// The policy of a namespace that has none, nor has the object.
+    pub fn policy_in(&self, namespace: &str) -> &str {
+        let other = self.other_policies.iter().find(|(end, _)| namespace.ends_with(end.as_str()));
+        other.map_or(&self.default_policy, |(_, policy)| policy)
     }
 }

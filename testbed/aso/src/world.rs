@@ -115,6 +115,8 @@ pub struct Facts {
     pub object: Arc<Value>,
     /// The annotation `reconcile-policy` of its namespace.
     pub namespace_policy: Option<String>,
+    /// What the operator has for it where neither object nor namespace says one.
+    pub default_policy: String,
     /// The owner.
     pub owner: Owner,
     /// Values from elsewhere.
@@ -161,9 +163,9 @@ impl Facts {
 
     /// What may be done in Azure: the object's word, then that of the namespace, then the default; words that are not known
     /// are not heard.
-    pub fn policy(&self, settings: &Settings) -> Policy {
+    pub fn policy(&self) -> Policy {
         let words =
-            [self.annotation(RECONCILE_POLICY), self.namespace_policy.as_deref(), Some(&settings.default_policy)];
+            [self.annotation(RECONCILE_POLICY), self.namespace_policy.as_deref(), Some(self.default_policy.as_str())];
         words.into_iter().flatten().find_map(Policy::parse).unwrap_or(Policy::Manage)
     }
 
@@ -187,17 +189,16 @@ impl Facts {
     }
 
     /// A fingerprint of what an attempt without success has to wait for, if it is not to be repeated by itself.
-    pub fn essence(&self, settings: &Settings) -> u64 {
+    pub fn essence(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.generation(), self.policy(settings), self.is_deleting(), &self.subscription, &self.client)
-            .hash(&mut hasher);
+        (self.generation(), self.policy(), self.is_deleting(), &self.subscription, &self.client).hash(&mut hasher);
         hasher.finish()
     }
 
     /// A fingerprint of everything that an attempt was made from.
-    pub fn fingerprint(&self, settings: &Settings) -> u64 {
+    pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.essence(settings), &self.owner, &self.inputs).hash(&mut hasher);
+        (self.essence(), &self.owner, &self.inputs).hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -239,6 +240,7 @@ pub fn observe(world: &World, key: &Key, settings: &Settings) -> Option<Facts> {
     Some(Facts {
         kind,
         namespace_policy,
+        default_policy: settings.policy_in(&key.namespace).to_owned(),
         owner: owner(world, kind, &key.namespace, &object["spec"]["owner"]),
         inputs: inputs(world, kind, &key.namespace, &object["spec"]),
         foreign: foreign(world, &key.namespace, &object),

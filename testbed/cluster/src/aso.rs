@@ -26,8 +26,11 @@ const OPERATOR: &str = "operator";
 const SYNC_PERIOD: Duration = Duration::from_secs(100);
 
 /// What it is set to, by the names that the dialect has for it: something refuses what must not be written, each object has a task of
-/// its own, and specs are sent again within seconds.
-pub const FEATURES: [&str; 3] = ["Webhooks", "SeveralAtOnce", "ShortSyncPeriod"];
+/// its own, specs are sent again within seconds, and what has no policy is left alone in some namespaces.
+pub const FEATURES: [&str; 4] = ["Webhooks", "SeveralAtOnce", "ShortSyncPeriod", "SkipsByDefault"];
+
+/// What namespaces are called at the end in which it skips what has no policy.
+const SKIPPED: &str = "-skipped";
 
 /// What the reference's delays are multiplied by: what is tried again comes within a test's patience.
 const PACE: f64 = 0.05;
@@ -88,6 +91,7 @@ impl AsoTestbed {
             subscription: Some(subscription),
             time_scale: PACE,
             sync_period: Some(SYNC_PERIOD),
+            other_policies: vec![(SKIPPED.to_owned(), "skip".to_owned())],
             edition,
             ..Settings::default()
         };

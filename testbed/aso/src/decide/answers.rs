@@ -17,6 +17,21 @@ const FINAL: [&str; 3] = ["Succeeded", "Failed", "Canceled"];
 
 /// What to do about an answer.
 pub(super) fn after(seen: Seen<'_>, request: &Request, outcome: &Outcome) -> Decision {
+    let sent = seen.memory.fingerprint;
+    let is_outdated = sent.is_some_and(|sent| sent != seen.facts.fingerprint());
+    if is_outdated && matches!(request.purpose, Purpose::Confirm | Purpose::Keys(_)) {
+        return anew(seen);
+    }
+    let mut decision = told(seen, request, outcome);
+    // What changed while the request was out has been seen by now, and wakes nobody again.
+    if is_outdated && decision.request.is_none() && decision.again == super::Again::Change {
+        decision.again = super::Again::Now;
+    }
+    decision
+}
+
+/// What an answer tells of what was sent.
+fn told(seen: Seen<'_>, request: &Request, outcome: &Outcome) -> Decision {
     let response = match outcome {
         Ok(response) => response,
         Err(problem) => return seen.warn(Retry::Slow, "Failed", problem.clone()),
@@ -118,10 +133,15 @@ fn settle(seen: Seen<'_>, poll: &Poll) -> Decision {
     if poll.generation == seen.facts.generation() {
         let mut decision = confirm(seen);
         // Whoever was started anew meanwhile does not know that it was sent.
-        decision.memory.fingerprint.get_or_insert_with(|| seen.facts.fingerprint(seen.settings));
-        decision.memory.essence.get_or_insert_with(|| seen.facts.essence(seen.settings));
+        decision.memory.fingerprint.get_or_insert_with(|| seen.facts.fingerprint());
+        decision.memory.essence.get_or_insert_with(|| seen.facts.essence());
         return decision;
     }
+    anew(seen)
+}
+
+/// What stands in Azure is not what is to stand there by now: nothing is said of it, and the new spec follows.
+fn anew(seen: Seen<'_>) -> Decision {
     let mut decision = seen.rest();
     decision.forget_operation();
     decision.memory.fingerprint = None;

@@ -128,21 +128,21 @@ fn attempt(seen: Seen<'_>) -> Decision {
         decision.say(reconciling(seen));
         return decision;
     }
-    let is_parked = memory.is_parked && memory.essence == Some(facts.essence(seen.settings));
+    let is_parked = memory.is_parked && memory.essence == Some(facts.essence());
     if is_parked || memory.essence.is_none() && was_refused(seen) {
         let mut decision = seen.wait();
         decision.memory.is_parked = true;
-        decision.memory.essence = Some(facts.essence(seen.settings));
+        decision.memory.essence = Some(facts.essence());
         return decision;
     }
-    let is_changed = memory.fingerprint != Some(facts.fingerprint(seen.settings));
+    let is_changed = memory.fingerprint != Some(facts.fingerprint());
     if !is_changed && memory.due.is_none_or(|due| due > seen.now) {
         return seen.wait();
     }
     let mut decision = send(seen);
     if decision.request.is_some() {
-        decision.memory.fingerprint = Some(facts.fingerprint(seen.settings));
-        decision.memory.essence = Some(facts.essence(seen.settings));
+        decision.memory.fingerprint = Some(facts.fingerprint());
+        decision.memory.essence = Some(facts.essence());
         decision.memory.is_parked = false;
         if is_changed {
             decision.memory.failures = 0;
@@ -164,7 +164,7 @@ fn reconciling(seen: Seen<'_>) -> Ready {
 
 fn send(seen: Seen<'_>) -> Decision {
     let facts = seen.facts;
-    if facts.policy(seen.settings) == Policy::Skip {
+    if facts.policy() == Policy::Skip {
         return Decision { request: seen.request(Method::Get, Purpose::Read, None), ..seen.rest() };
     }
     for input in &facts.inputs {

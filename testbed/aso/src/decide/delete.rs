@@ -14,7 +14,7 @@ pub(super) fn delete(seen: Seen<'_>) -> Decision {
     if !facts.has_finalizer() {
         return seen.rest();
     }
-    let keeps = matches!(facts.policy(seen.settings), Policy::Skip | Policy::DetachOnDelete);
+    let keeps = matches!(facts.policy(), Policy::Skip | Policy::DetachOnDelete);
     if keeps || memory.is_gone || facts.annotation(RESOURCE_ID).is_none() {
         return Decision { finalizer: Some(false), ..seen.rest() };
     }
@@ -34,7 +34,7 @@ pub(super) fn delete(seen: Seen<'_>) -> Decision {
         return decision;
     }
     // Only what already failed waits; what went on before the deletion does not count.
-    let essence = facts.essence(seen.settings);
+    let essence = facts.essence();
     let has_tried = memory.essence == Some(essence);
     if has_tried && memory.due.is_some_and(|due| due > seen.now) {
         return seen.wait();

@@ -24,8 +24,8 @@ fn again_soon(seen: Seen<'_>, decision: &mut Decision) {
 
 fn again_after(delay: Duration, seen: Seen<'_>, decision: &mut Decision) {
     decision.memory.is_parked = false;
-    decision.memory.essence = Some(seen.facts.essence(seen.settings));
-    decision.memory.fingerprint = Some(seen.facts.fingerprint(seen.settings));
+    decision.memory.essence = Some(seen.facts.essence());
+    decision.memory.fingerprint = Some(seen.facts.fingerprint());
     decision.memory.due = SignedDuration::try_from(delay).ok().and_then(|delay| seen.now.checked_add(delay).ok());
     decision.again = Again::After(delay);
 }

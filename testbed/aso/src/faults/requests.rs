@@ -214,8 +214,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 let purpose = Purpose::Poll(Poll { generation, ..poll.clone() });
                 let request = Request { purpose, ..request.clone() };
                 *decision = decide(Seen { answer: Some((&request, outcome)), ..seen });
-                decision.memory.fingerprint = Some(seen.facts.fingerprint(seen.settings));
-                decision.memory.essence = Some(seen.facts.essence(seen.settings));
+                decision.memory.fingerprint = Some(seen.facts.fingerprint());
+                decision.memory.essence = Some(seen.facts.essence());
             } else if generation > 1 && sends_the_same(seen, decision) {
                 rest(seen, decision);
             }

@@ -89,6 +89,8 @@ const SHOWS: &[(&str, &str)] = &[
     ("misspelt-policy-skips", "misspelt"),
     ("ignores-policy-of-namespace", "skip-of-namespace"),
     ("policy-of-namespace-wins", "manage-over-namespace"),
+    ("ignores-policy-of-operator", "skip-of-operator"),
+    ("policy-of-operator-wins", "manage-over-operator"),
     ("overwrites-foreign-secrets", "foreign-secret"),
     ("ignores-subscription", "id-elsewhere"),
     ("creating-is-done", "put-creating"),

@@ -169,6 +169,22 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "ignores-policy-of-operator",
+        summary: "Manages what has no policy, whatever the operator's default is.",
+        clauses: &["ASO-A20"],
+        seam: Seam::World(|facts| facts.default_policy = "manage".into()),
+    },
+    Fault {
+        name: "policy-of-operator-wins",
+        summary: "Hears a default of the operator that is not manage before the policy of the object.",
+        clauses: &["ASO-A20"],
+        seam: Seam::World(|facts| {
+            if facts.default_policy != "manage" {
+                overlook(facts, RECONCILE_POLICY);
+            }
+        }),
+    },
+    Fault {
         name: "overwrites-foreign-secrets",
         summary: "Writes into a Secret of somebody else.",
         clauses: &["ASO-A36"],

@@ -51,6 +51,7 @@ fn account() -> Facts {
         kind: kinds::find("storage.azure.com", "StorageAccount").unwrap(),
         object: Arc::new(object),
         namespace_policy: None,
+        default_policy: "manage".into(),
         owner: Owner::Found {
             name: "ResourceGroup demo/g".into(),
             is_ready: true,
@@ -192,9 +193,8 @@ pub(crate) fn moment(name: &str) -> Moment {
             annotate(&mut facts, LATEST_GENERATION, "2");
         }
         "wiped" => {
-            let settings = Settings::default();
-            memory.fingerprint = Some(facts.fingerprint(&settings));
-            memory.essence = Some(facts.essence(&settings));
+            memory.fingerprint = Some(facts.fingerprint());
+            memory.essence = Some(facts.essence());
             memory.said.ready = Some(Ready {
                 status: Truth::True,
                 severity: None,
@@ -206,6 +206,11 @@ pub(crate) fn moment(name: &str) -> Moment {
         }
         "skip" => annotate(&mut facts, RECONCILE_POLICY, "skip"),
         "skip-of-namespace" => facts.namespace_policy = Some("skip".into()),
+        "skip-of-operator" => facts.default_policy = "skip".into(),
+        "manage-over-operator" => {
+            facts.default_policy = "skip".into();
+            annotate(&mut facts, RECONCILE_POLICY, "manage");
+        }
         "manage-over-namespace" => {
             facts.namespace_policy = Some("skip".into());
             annotate(&mut facts, RECONCILE_POLICY, "manage");
@@ -290,6 +295,14 @@ pub(crate) fn moment(name: &str) -> Moment {
             answer = got(purpose, 200, body);
         }
         "confirmed" => answer = got(Purpose::Confirm, 200, state("Succeeded")),
+        "confirmed-before-edit" => {
+            memory.fingerprint = Some(0);
+            answer = got(Purpose::Confirm, 200, state("Succeeded"));
+        }
+        "put-400-before-edit" => {
+            memory.fingerprint = Some(0);
+            answer = put(400, error("Whatever"));
+        }
         "confirmed-again" => {
             object(&mut facts, |object| object["status"] = ready("True", "", "Succeeded"));
             answer = got(Purpose::Confirm, 200, state("Succeeded"));
