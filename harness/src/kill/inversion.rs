@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::drive::{Plan, Watcher, binding};
+use super::drive::binding;
+use super::plan::{Plan, Watcher};
 use super::trial::{self, Method, Proof, Trial};
 use crate::dialects::Reference;
 use crate::run::{Bystander, RunError, TargetChoice};

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::complaint::Complaint;
-use super::shown_by::{self, Showing, ShownBy};
+use super::shown_by::{Showing, ShownBy};
 use super::trial::Proof;
 use crate::scenario::pattern::matches;
 
@@ -287,11 +287,34 @@ impl Matrix {
     }
 }
 
+/// What shows a fault according to a run: of what is listed all that did, and for each clause that this leaves open what carries
+/// the most of the open ones, and the fewest others.
+fn found(run: &FaultRun, listed: &[Showing]) -> Vec<Showing> {
+    let mut found: Vec<Showing> = listed.iter().filter(|showing| run.carried(showing).is_some()).cloned().collect();
+    let mut open: BTreeSet<&String> = run.unproven(&found).collect();
+    let candidates = run.showings();
+    loop {
+        let best = candidates.iter().rev().max_by_key(|(_, clauses)| {
+            let hits = clauses.iter().filter(|clause| open.contains(clause)).count();
+            let others = clauses.iter().filter(|clause| !run.clauses.contains(*clause)).count();
+            (hits, std::cmp::Reverse(others))
+        });
+        let Some((showing, clauses)) = best else { break };
+        let before = open.len();
+        open.retain(|clause| !clauses.contains(*clause));
+        if open.len() == before {
+            break;
+        }
+        found.push(showing.clone());
+    }
+    found
+}
+
 fn row(run: &FaultRun, scenarios: usize, listed: &[Showing]) -> Row {
     let kills: BTreeMap<String, Vec<String>> =
         run.kills().map(|s| (s.scenario.clone(), s.first.iter().map(|f| f.expectation.clone()).collect())).collect();
     let narrow = kills.len() <= share_of(scenarios) && (!kills.is_empty() || !run.contract.is_empty());
-    let shown_by = shown_by::found(run, listed).iter().map(Showing::to_string).collect();
+    let shown_by = found(run, listed).iter().map(Showing::to_string).collect();
     Row { fault: run.fault.clone(), kills, contract: run.contract.keys().cloned().collect(), shown_by, narrow }
 }
 

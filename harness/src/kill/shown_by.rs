@@ -9,7 +9,6 @@ use std::fmt;
 use gateproof_testbed::KnownFault;
 use serde::Deserialize;
 
-use super::matrix::FaultRun;
 use crate::dialects::Reference;
 use crate::run::embedded;
 use crate::scenario::expectations::enumerate;
@@ -198,29 +197,6 @@ fn able_to_fail(scenario: &Scenario) -> BTreeSet<String> {
         }
     }
     names
-}
-
-/// What shows a fault according to a run: of what is listed all that did, and for each clause that this leaves open what carries
-/// the most of the open ones, and the fewest others.
-pub(super) fn found(run: &FaultRun, listed: &[Showing]) -> Vec<Showing> {
-    let mut found: Vec<Showing> = listed.iter().filter(|showing| run.carried(showing).is_some()).cloned().collect();
-    let mut open: BTreeSet<&String> = run.unproven(&found).collect();
-    let candidates = run.showings();
-    loop {
-        let best = candidates.iter().rev().max_by_key(|(_, clauses)| {
-            let hits = clauses.iter().filter(|clause| open.contains(clause)).count();
-            let others = clauses.iter().filter(|clause| !run.clauses.contains(*clause)).count();
-            (hits, std::cmp::Reverse(others))
-        });
-        let Some((showing, clauses)) = best else { break };
-        let before = open.len();
-        open.retain(|clause| !clauses.contains(*clause));
-        if open.len() == before {
-            break;
-        }
-        found.push(showing.clone());
-    }
-    found
 }
 
 #[cfg(test)]

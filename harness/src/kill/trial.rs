@@ -12,7 +12,7 @@ use gateproof_report::record::{Outcome, ScenarioRecord, Severity, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::drive::{Plan, Watcher};
+use super::plan::{Plan, Watcher};
 use crate::log::Timing;
 use crate::run::{self, Bystander, RunError, Silent, TargetChoice, embedded};
 use crate::scenario::expectations::Expectation;

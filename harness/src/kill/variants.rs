@@ -11,7 +11,7 @@ use gateproof_testbed::KnownVariant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::drive::{Plan, Watcher};
+use super::plan::{Plan, Watcher};
 use crate::log::Timing;
 use crate::run::{self, RunError, Silent};
 use crate::scenario::Scenario;

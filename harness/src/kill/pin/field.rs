@@ -134,6 +134,7 @@ fn fill(holder: &mut Value, pointer: &str, at: &Value) {
                     "type": "Tampered", "status": "True", "reason": "Tampered", "message": "", "lastTransitionTime": at,
                 }]),
                 "finalizers" => json!([other()]),
+                "loadBalancer" => json!({"ingress": [{"ip": NOBODYS}]}),
                 _ => json!(OTHER),
             };
             fields.insert(name, value);
@@ -166,6 +167,13 @@ mod tests {
     fn a_field_is_made_wrong(#[case] test: FieldTest, #[case] mut status: Value, #[case] after: Value) {
         of_status("/x", &test)(&json!({}), &mut status);
         assert_eq!(status, after);
+    }
+
+    #[test]
+    fn addresses_where_none_should_be_are_some_that_definitions_take() {
+        let mut status = json!({});
+        of_status("/loadBalancer", &FieldTest::Empty)(&json!({}), &mut status);
+        assert_eq!(status, json!({"loadBalancer": {"ingress": [{"ip": "198.51.100.1"}]}}));
     }
 
     #[rstest]
