@@ -70,7 +70,7 @@ pub(crate) fn to_rerun(record: &RunRecord) -> Vec<String> {
 }
 
 /// Whether a broken MUST of the contract failed that run.
-fn contract_failed(record: &RunRecord) -> bool {
+pub(crate) fn contract_failed(record: &RunRecord) -> bool {
     !record.arguments.windows(2).any(|words| words == ["--contract", "warn"])
 }
 
