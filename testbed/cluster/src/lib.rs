@@ -111,6 +111,9 @@ pub enum TestbedError {
     /// The implementation of the policies did not start.
     #[error("cannot start the embedded implementation of Kuadrant's policies")]
     Kuadrant(#[from] gateproof_kuadrant::runtime::StartError),
+    /// What the implementation of HTTPProxies is set to could not be had.
+    #[error("cannot make what the embedded implementation of HTTPProxies is set to")]
+    Contour(#[from] contour::SetUpError),
     /// The workloads did not start.
     #[error("cannot run workloads on the embedded API server")]
     Workloads(#[from] gateproof_workloads::StartError),

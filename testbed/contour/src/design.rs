@@ -6,10 +6,12 @@ use crate::status::Verdict;
 type Words = (&'static str, &'static str);
 
 /// As shipped, and as the document has them.
-const WORDS: [(Words, Words); 13] = [
+const WORDS: [(Words, Words); 15] = [
     (("ServiceError", "ServiceUnresolvedReference"), ("ServiceError", "ServiceNotFound")),
     (("TLSError", "SecretNotValid"), ("TLSError", "TLSSecretNotFound")),
     (("TLSError", "FallbackNotPresent"), ("TLSFallbackError", "FallbackNotPresent")),
+    (("TLSError", "FallbackNotDelegated"), ("TLSFallbackError", "FallbackNotDelegated")),
+    (("TLSError", "FallbackNotValid"), ("TLSFallbackError", "FallbackNotValid")),
     (("TLSError", "ClientValidationInvalid"), ("TLSClientValidationError", "ClientValidationInvalid")),
     (("RouteError", "PathMatchConditionsNotValid"), ("PathConditionsError", "PathMatchConditionsNotValid")),
     (("RouteError", "HeaderMatchConditionsNotValid"), ("HeaderConditionsError", "HeaderMatchConditionsNotValid")),

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use gateproof_proxy::Exchange;
 use gateproof_proxy::body::Body;
 use gateproof_proxy::compiled::CompiledRoute;
+use gateproof_proxy::config::Hostname;
 use gateproof_proxy::exchange::{BackendChoice, MatchOutcome, RequestHead, Unreached};
 use gateproof_proxy::routing::Routing;
 use http::{Response, StatusCode};
@@ -22,7 +23,13 @@ pub struct Envoy {
 
 #[async_trait]
 impl Exchange for Envoy {
-    fn on_route(&self, request: &RequestHead, _routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    fn on_route(&self, request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        // Of a handshake whose name nobody has, nobody knows for which host it was.
+        let taken = routing.virtual_host(request.server_name.as_deref().unwrap_or_default());
+        let fallback = taken.filter(|at| routing.hosts.get(*at).is_some_and(|host| host.hostname == Hostname::Any));
+        if let ("https", Some(fallback)) = (request.scheme, fallback) {
+            return routing.route_in(fallback, request);
+        }
         let is_elsewhere = request.scheme == "https" && request.server_name.as_deref() != Some(&request.host);
         if is_elsewhere { MatchOutcome::Misdirected } else { found }
     }
@@ -36,7 +43,9 @@ impl Exchange for Envoy {
     }
 
     async fn on_response(&self, _request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
-        if response.extensions().get::<Unreached>().is_some() {
+        // What says something else than the proxy does is somebody else's answer by now.
+        let is_own = response.status() == StatusCode::BAD_GATEWAY;
+        if is_own && response.extensions().get::<Unreached>().is_some() {
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         }
         Some(response)

@@ -41,6 +41,9 @@ pub struct Settings {
     /// What namespaces are called at the end in which there are no roots; not given: there may be roots anywhere. Contour is told those
     /// that may have some (`--root-namespaces`), of which nobody knows the names while a run makes them up.
     pub rootless: Option<String>,
+    /// The Secret for handshakes without a name (`tls.fallback-certificate`), as `namespace/name`, by what the namespaces are called at
+    /// the end whose roots have it. Contour is told one for all of them.
+    pub fallbacks: Vec<(String, String)>,
 }
 
 impl Settings {
@@ -48,6 +51,14 @@ impl Settings {
     #[must_use]
     pub fn at(address: IpAddr) -> Settings {
         let class = "contour".to_owned();
-        Settings { edition: Edition::Current, address, http: 80, https: 443, class, rootless: None }
+        let fallbacks = Vec::new();
+        Settings { edition: Edition::Current, address, http: 80, https: 443, class, rootless: None, fallbacks }
+    }
+
+    /// The Secret for handshakes without a name that the roots of a namespace have.
+    #[must_use]
+    pub fn fallback(&self, namespace: &str) -> Option<&str> {
+        let of = self.fallbacks.iter().find(|(end, _)| namespace.ends_with(end.as_str()));
+        of.map(|(_, secret)| secret.as_str())
     }
 }

@@ -1,9 +1,10 @@
 //! What is served wrongly.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gateproof_proxy::config::{
-    Admits, Authorities, Backend, BackendTarget, ClientValidation, Filter, PathMatch, PeerName, Refuses,
+    Admits, Authorities, Backend, BackendTarget, Certificate, ClientValidation, Filter, PathMatch, PeerName, Refuses,
 };
 use gateproof_proxy::exchange::{Exchange, MatchOutcome, RequestHead};
 use gateproof_proxy::routing::Routing;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::{edit, routes};
 use crate::behaviour::{Fault, Seam};
-use crate::reconcile::{Answer, Host, Outcome, config};
+use crate::reconcile::{Answer, Host, Outcome, Secure, config};
 
 /// Looks at the host of a request alone, whatever the name of the handshake was.
 struct NoNames;
@@ -29,6 +30,11 @@ impl Exchange for NoNames {
 fn lacking_services(outcome: &Outcome) -> Vec<String> {
     let lacking = outcome.verdicts.iter().filter(|(_, verdict)| verdict.has("ServiceError"));
     lacking.map(|(key, _)| format!("{}/{}", key.1, key.2)).collect()
+}
+
+/// How each host is served over TLS that is.
+fn secure(outcome: &mut Outcome) -> impl Iterator<Item = &mut Secure> {
+    outcome.hosts.iter_mut().filter_map(|host| host.secure.as_mut())
 }
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -320,6 +326,55 @@ pub(super) const FAULTS: &[Fault] = &[
                     }
                 }
                 before.clone_from(&outcome.hosts);
+            }
+        }
+    ),
+    edit!("falls-back-for-nobody", "Serves nothing to whoever says no name.", ["HTTPPROXY-K22"], |_, _, outcome| {
+        secure(outcome).for_each(|secure| secure.fallback = None);
+    }),
+    edit!(
+        "falls-back-for-everybody",
+        "Serves every root over the fallback certificate that one asks for.",
+        ["HTTPPROXY-K22"],
+        |_, _, outcome| {
+            let fallback = secure(outcome).find_map(|secure| secure.fallback.clone());
+            secure(outcome).for_each(|secure| secure.fallback.clone_from(&fallback));
+        }
+    ),
+    edit!(
+        "keeps-fallbacks",
+        "Goes on serving a root over the fallback certificate that asks for it no longer.",
+        ["HTTPPROXY-K22"],
+        {
+            let mut before: BTreeMap<String, Certificate> = BTreeMap::new();
+            move |_, _, outcome: &mut Outcome| {
+                for host in &mut outcome.hosts {
+                    let Some(secure) = &mut host.secure else { continue };
+                    match &secure.fallback {
+                        Some(fallback) => drop(before.insert(host.fqdn.clone(), fallback.clone())),
+                        None => secure.fallback = before.get(&host.fqdn).cloned(),
+                    }
+                }
+            }
+        }
+    ),
+    edit!(
+        "shows-roots-for-fallbacks",
+        "Shows whoever says no name the certificate of a root.",
+        ["HTTPPROXY-K22"],
+        |_, _, outcome| {
+            for secure in secure(outcome).filter(|secure| secure.fallback.is_some()) {
+                secure.fallback.clone_from(&secure.certificate);
+            }
+        }
+    ),
+    edit!(
+        "shows-fallbacks-for-roots",
+        "Shows the fallback certificate of a root to whoever says its name, too.",
+        ["HTTPPROXY-K22"],
+        |_, _, outcome| {
+            for secure in secure(outcome).filter(|secure| secure.fallback.is_some()) {
+                secure.certificate.clone_from(&secure.fallback);
             }
         }
     ),

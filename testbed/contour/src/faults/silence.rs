@@ -220,6 +220,18 @@ pub(super) const FAULTS: &[Fault] = &[
         |_, _, outcome| forget_reason(outcome, "FallbackNotPresent")
     ),
     edit!(
+        "accepts-undelegated-fallbacks",
+        "Says nothing of a fallback certificate whose namespace does not delegate it.",
+        ["HTTPPROXY-K21", "HTTPPROXY-35"],
+        |_, _, outcome| forget_reason(outcome, "FallbackNotDelegated")
+    ),
+    edit!(
+        "accepts-useless-fallbacks",
+        "Says nothing of a fallback certificate that is no good.",
+        ["HTTPPROXY-K21", "HTTPPROXY-35"],
+        |_, _, outcome| forget_reason(outcome, "FallbackNotValid")
+    ),
+    edit!(
         "accepts-odd-tls",
         "Says nothing of a configuration of TLS that says nothing or too much.",
         ["HTTPPROXY-K03"],

@@ -30,6 +30,8 @@ pub struct Host {
 pub struct Secure {
     /// The certificate with which TLS ends here; not given: streams are passed on as they come.
     pub certificate: Option<Certificate>,
+    /// The certificate for handshakes without its name, if it is served over these too.
+    pub fallback: Option<Certificate>,
     /// What clients have to show.
     pub clients: Option<ClientValidation>,
     /// Whether a service says who may come in, and nobody may whom it does not let. It is never asked, so that is nobody.
@@ -100,6 +102,7 @@ pub(super) fn config(hosts: &[Host], settings: &Settings) -> Config {
             }),
         }
     }
+    port.https.extend(fallback(hosts));
     let mut listeners = Vec::new();
     let mut listen = |port: u16, id: &str, protocol: Protocol| {
         listeners.push(Listener { id: id.to_owned(), address: settings.address, port, protocol });
@@ -113,6 +116,23 @@ pub(super) fn config(hosts: &[Host], settings: &Settings) -> Config {
         listen(settings.https, "ingress_https", Protocol::Tls(port));
     }
     Config { listeners, ..Config::default() }
+}
+
+/// Where handshakes go whose name nobody has: to one certificate, and to all hosts that are served over it.
+fn fallback(hosts: &[Host]) -> Option<TlsListener> {
+    let mut certificates = Vec::new();
+    let mut routes = Vec::new();
+    for host in hosts {
+        let Some(Secure { fallback: Some(certificate), streams: None, .. }) = &host.secure else { continue };
+        certificates.push(certificate.clone());
+        let of_host = virtual_host(host, false).routes.into_iter();
+        routes.extend(of_host.map(|route| Route { hostnames: vec![Hostname::parse(&host.fqdn)], ..route }));
+    }
+    // Contour takes that of the first root, and knows no other.
+    certificates.truncate(1);
+    let listener = "ingress_fallbackcert".to_owned();
+    let virtual_host = VirtualHost { listener, hostname: Hostname::Any, routes };
+    (!certificates.is_empty()).then_some(TlsListener { virtual_host, certificates, clients: None })
 }
 
 fn virtual_host(host: &Host, in_clear_text: bool) -> VirtualHost {

@@ -169,24 +169,44 @@ fn secure(
         let message = "minimumProtocolVersion is above maximumProtocolVersion";
         return refused(round, "TLSConfigNotValid", message.to_owned());
     }
-    if tls.enable_fallback_certificate {
-        for (is_there, what) in [
-            (tls.client_validation.is_some(), "clientValidation"),
-            (host.authorization.is_some(), "authorization"),
-            (!host.jwt_providers.is_empty(), "jwtProviders"),
-        ] {
-            if is_there {
-                let message = format!("enableFallbackCertificate and {what} exclude each other");
-                return refused(round, "TLSIncompatibleFeatures", message);
-            }
-        }
-        let message = "enableFallbackCertificate is set, and the implementation has no such certificate";
-        return refused(round, "FallbackNotPresent", message.to_owned());
-    }
+    let fallback = fallback(round, proxy, tls, host)?;
     let clients = clients(round, proxy, tls)?;
     let authorizes = access::authorized(round, proxy, host, extensions)?;
     access::providers(round, proxy, host)?;
-    Ok(Secure { certificate: Some(certificate), clients, authorizes, streams: None })
+    Ok(Secure { certificate: Some(certificate), fallback, clients, authorizes, streams: None })
+}
+
+/// What those are shown who say no name, where the root asks for it.
+fn fallback(round: &mut Round<'_>, proxy: &Proxy, tls: &Tls, host: &VirtualHost) -> Result<Option<Certificate>, ()> {
+    if !tls.enable_fallback_certificate {
+        return Ok(None);
+    }
+    let refused = |round: &mut Round<'_>, reason: &str, message: String| {
+        round.verdict(proxy).error("TLSError", reason, message);
+        Err(())
+    };
+    for (is_there, what) in [
+        (tls.client_validation.is_some(), "clientValidation"),
+        (host.authorization.is_some(), "authorization"),
+        (!host.jwt_providers.is_empty(), "jwtProviders"),
+    ] {
+        if is_there {
+            let message = format!("enableFallbackCertificate and {what} exclude each other");
+            return refused(round, "TLSIncompatibleFeatures", message);
+        }
+    }
+    let Some(secret) = round.settings.fallback(&proxy.namespace) else {
+        let message = "enableFallbackCertificate is set, and the implementation has no such certificate";
+        return refused(round, "FallbackNotPresent", message.to_owned());
+    };
+    let unusable = |why: &str| format!("the Secret {secret} of enableFallbackCertificate cannot be used: {why}");
+    match lookup::certificate(round.snapshot, &proxy.namespace, secret) {
+        Ok(certificate) => Ok(Some(certificate)),
+        Err(Unusable::NotDelegated) => {
+            refused(round, "FallbackNotDelegated", unusable("its namespace does not delegate it"))
+        }
+        Err(Unusable::Invalid(why)) => refused(round, "FallbackNotValid", unusable(&why)),
+    }
 }
 
 fn certificate(round: &mut Round<'_>, proxy: &Proxy, tls: &Tls) -> Result<Certificate, ()> {
