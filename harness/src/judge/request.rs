@@ -84,6 +84,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         let tls = probe.tls.then(|| Hello {
             server_name: probe.host.clone(),
             alpn: probe.alpn.clone(),
+            in_two: probe.in_two,
             trusts: probe.answer.trusted().map(str::to_owned),
         });
         return Ok(ProbeRequest::Tcp {

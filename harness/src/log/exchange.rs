@@ -73,6 +73,9 @@ pub struct Hello {
     /// The protocols that it offers (ALPN), in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alpn: Vec<String>,
+    /// Whether its first message goes out in two pieces, a moment apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_two: bool,
     /// Alias of the authority by which it looks at what is presented. It goes on whatever it finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusts: Option<String>,
@@ -182,6 +185,12 @@ pub struct ClientCertificate {
     /// Whether its time is over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub expired: bool,
+    /// Whether its time is to come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub future: bool,
+    /// Whether it has to be asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
     /// What stands between it and that authority.
     #[serde(default, skip_serializing_if = "Chain::is_direct")]
     pub chain: Chain,
@@ -281,6 +290,9 @@ pub struct Exchange {
     /// The protocol that the TLS handshake agreed on, `none` where it agreed on none; nothing if it came to no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpn: Option<String>,
+    /// Whether the handshake came to its end without asking the client for the certificate that it was to show.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unasked: bool,
     /// When the attempt began.
     pub started: Elapsed,
     /// The HTTP answer, if one came.

@@ -2,17 +2,21 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures::stream;
+use futures::{StreamExt, stream};
 use gateproof_echo::conduct;
 use gateproof_echo::grpc::message::{frame, text_message};
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
+};
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Either, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -147,12 +151,15 @@ async fn connect(
         return open(stream, to(None, None, request.http2), request, title_case).await;
     };
     let name = tls::server_name(name)?;
-    let own = match (&request.client, &client.pair) {
+    let (own, is_asked) = match (&request.client, &client.pair) {
         (None, _) => {
             let is_plain = request.without.is_empty() && request.alpn.is_empty();
-            (!is_plain).then(|| tls::of_request(request))
+            ((!is_plain).then(|| tls::of_request(request)), None)
         }
-        (Some(_), Some(pair)) => Some(tls::of_client(pair, request).map_err(ProbeError::Unreachable)?),
+        (Some(_), Some(pair)) => {
+            let (own, is_asked) = tls::of_client(pair, request).map_err(ProbeError::Unreachable)?;
+            (Some(own), Some(is_asked))
+        }
         (Some(_), None) => return Err(ProbeError::Unreachable("the client has no certificate".to_owned())),
     };
     let known = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
@@ -161,6 +168,7 @@ async fn connect(
         attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Handshake(error.to_string()))
     };
     let stream = stream.map_err(failed)?;
+    exchange.unasked = is_asked.is_some_and(|is_asked| !is_asked.load(Ordering::Relaxed));
     let certificate = tls::presented(stream.get_ref().1, &name, client);
     exchange.certificate.clone_from(&certificate);
     let agreed = tls::agreed(stream.get_ref().1);
@@ -213,7 +221,37 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
         // A fresh connection each time, so nothing is gained by keeping this one.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    wire.body(content(request)).map_err(|e| cannot("request", &e))
+    if !waits(request) {
+        return wire.body(content(request)).map_err(|e| cannot("request", &e));
+    }
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(request.body.len()));
+    let told = Arc::new(Notify::new());
+    let tells = Arc::clone(&told);
+    let mut wire = wire.body(withheld(request, told)).map_err(|e| cannot("request", &e))?;
+    hyper::ext::on_informational(&mut wire, move |answer| {
+        if answer.status() == StatusCode::CONTINUE {
+            tells.notify_one();
+        }
+    });
+    Ok(wire)
+}
+
+/// Whether the body goes out once the server says that it may, and not before (RFC 9110, section 10.1.1).
+fn waits(request: &HttpRequest) -> bool {
+    let is_said = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case(EXPECT.as_str()) && value.eq_ignore_ascii_case("100-continue")
+    };
+    !request.http2 && !request.body.is_empty() && request.headers.iter().any(is_said)
+}
+
+/// The body, once that is told.
+fn withheld(request: &HttpRequest, told: Arc<Notify>) -> Content {
+    let whole = Bytes::from(request.body.clone());
+    let piece = stream::once(async move {
+        told.notified().await;
+        Ok(Frame::data(whole))
+    });
+    Either::Right(StreamBody::new(piece.boxed()))
 }
 
 /// The body as it goes out: in one piece, and so with its length, unless it is that of a call with several messages, or over
@@ -223,14 +261,14 @@ fn content(request: &HttpRequest) -> Content {
     let whole = match request.sends.as_slice() {
         _ if !is_call(request) && request.http2 && request.headers.iter().any(is_untold) => {
             let piece = Ok(Frame::data(Bytes::from(request.body.clone())));
-            return Either::Right(StreamBody::new(stream::iter(vec![piece])));
+            return Either::Right(StreamBody::new(stream::iter(vec![piece]).boxed()));
         }
         _ if !is_call(request) => Bytes::from(request.body.clone()),
         [] => frame(b""),
         [only] => frame(&text_message(only)),
         several => {
             let pieces: Vec<_> = several.iter().map(|text| Ok(Frame::data(frame(&text_message(text))))).collect();
-            return Either::Right(StreamBody::new(stream::iter(pieces)));
+            return Either::Right(StreamBody::new(stream::iter(pieces).boxed()));
         }
     };
     Either::Left(Full::new(whole))

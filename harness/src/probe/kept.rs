@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::stream;
+use futures::stream::BoxStream;
 use http::{Request, Response};
 use http_body_util::{Either, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
@@ -18,8 +18,7 @@ use super::tap::Seen;
 use crate::log::{PeerCertificate, ProbeError};
 
 /// The body of a request: in one piece, or in several.
-pub(super) type Content =
-    Either<Full<Bytes>, StreamBody<stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>>;
+pub(super) type Content = Either<Full<Bytes>, StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>>;
 
 /// An open connection. It is closed when this is dropped.
 pub(super) struct Open {

@@ -4,6 +4,7 @@ mod attempt;
 mod grpc;
 mod http;
 mod kept;
+mod pieces;
 mod stream;
 mod tap;
 mod tcp;
@@ -73,6 +74,7 @@ impl Prober {
             reused: false,
             certificate: None,
             alpn: None,
+            unasked: false,
             started,
             http: None,
             replies: Vec::new(),

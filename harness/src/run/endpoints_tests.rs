@@ -123,6 +123,7 @@ fn a_backend_with_a_certificate_is_hosted() {
         names: vec!["a.test".to_owned()],
         authority: "ca".to_owned(),
         expired: false,
+        future: false,
         chain: Chain::Direct,
         clients: None,
     });
@@ -168,6 +169,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
     let hosted_only = [
         "backendtlspolicy-alternative-names",
         "backendtlspolicy-authority-changes",
+        "backendtlspolicy-bundle-of-authorities",
         "backendtlspolicy-calls",
         "backendtlspolicy-chains",
         "backendtlspolicy-conflict",
@@ -194,6 +196,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "gateway-client-certificate-for-calls",
         "gateway-client-certificate-for-streams",
         "gateway-client-certificate-invalid",
+        "gateway-client-certificates-of-two-gateways",
         "grpcroute-endpoints-change",
         "httproute-endpoints-deleted",
         "httproute-endpoints-go-and-come",

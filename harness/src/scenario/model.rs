@@ -141,6 +141,8 @@ pub struct CertificateDecl {
     pub authority: String,
     /// Whether its time is over.
     pub expired: bool,
+    /// Whether its time is to come.
+    pub future: bool,
     /// What stands between it and that authority.
     pub chain: Chain,
     /// Alias of the authority whose clients alone may come over TLS; everybody may unless given.
@@ -451,6 +453,8 @@ pub struct Probe {
     pub alpn: Vec<String>,
     /// What is left out of the handshake of a request over TLS.
     pub without: Vec<Extension>,
+    /// Whether the first message of a handshake for a stream goes out in two pieces.
+    pub in_two: bool,
     /// Request headers, with a line for each value.
     pub headers: IndexMap<String, Vec<String>>,
     /// Request body; of a stream and a datagram what is sent behind the text, and has to come back.

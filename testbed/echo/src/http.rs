@@ -196,6 +196,7 @@ async fn answer(
     if route == "/ws" {
         return Ok(match websocket::accept(&parts.headers) {
             Some(response) => {
+                wait(delay).await;
                 let echoing = backend.closing.clone().run_until_cancelled_owned(websocket::echo(on_upgrade));
                 backend.tasks.spawn(echoing);
                 response.map(BodyExt::boxed_unsync)

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use rustls::server::Acceptor;
+use rustls::server::{Acceptor, ClientHello};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
@@ -19,6 +19,8 @@ use losses::Losses;
 #[derive(Debug)]
 pub struct Stream {
     head: Bytes,
+    /// How often something came until that was whole.
+    pieces: usize,
     tcp: TcpStream,
     /// How many bytes may come before it breaks; nothing if there is no bound.
     left: Option<usize>,
@@ -51,7 +53,14 @@ impl Rest {
 impl Stream {
     /// A connection with what was read of it.
     pub fn new(head: Bytes, tcp: TcpStream) -> Self {
-        Self { head, tcp, left: None, is_whole: false, rest: None, lost: None }
+        let pieces = usize::from(!head.is_empty());
+        Self { head, pieces, tcp, left: None, is_whole: false, rest: None, lost: None }
+    }
+
+    /// The same, of which what was read came in so many pieces.
+    #[must_use]
+    pub fn in_pieces(self, pieces: usize) -> Self {
+        Self { pieces, ..self }
     }
 
     /// The same, which breaks once so many bytes have come from the client.
@@ -91,20 +100,37 @@ impl Stream {
         !self.head.is_empty()
     }
 
+    /// In how many pieces came what was read of it before.
+    pub fn pieces(&self) -> usize {
+        self.pieces
+    }
+
     /// The protocols that a client of TLS offers in what was read, in its order.
     pub fn offered(&self) -> Vec<Vec<u8>> {
+        let offered = self.of_hello(|hello| hello.alpn().into_iter().flatten().map(<[u8]>::to_vec).collect());
+        offered.unwrap_or_default()
+    }
+
+    /// Whether the server name that a client of TLS says in what was read has a capital.
+    pub fn has_capitals(&self) -> bool {
+        // What is told of a handshake has it in small letters.
+        let name = self.of_hello(|hello| hello.server_name().map(str::to_ascii_lowercase)).flatten();
+        let is_said = |name: &[u8]| self.head.windows(name.len()).any(|part| part == name);
+        name.is_some_and(|name| !name.is_empty() && !is_said(name.as_bytes()))
+    }
+
+    /// What a client of TLS says in what was read, if that is its first message.
+    fn of_hello<T>(&self, what: impl FnOnce(&ClientHello<'_>) -> T) -> Option<T> {
         let mut acceptor = Acceptor::default();
         let mut head = &self.head[..];
         while !head.is_empty() && acceptor.read_tls(&mut head).is_ok() {
             match acceptor.accept() {
                 Ok(None) => {}
-                Ok(Some(accepted)) => {
-                    return accepted.client_hello().alpn().into_iter().flatten().map(<[u8]>::to_vec).collect();
-                }
+                Ok(Some(accepted)) => return Some(what(&accepted.client_hello())),
                 Err(_) => break,
             }
         }
-        Vec::new()
+        None
     }
 
     /// Makes the close that follows a reset, so that the client cannot take it for an empty answer.

@@ -223,6 +223,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         idle: None,
         alpn: Vec::new(),
         without: Vec::new(),
+        in_two: false,
         datagrams: false,
         host: (!tcp).then(|| "a.test".to_owned()),
         tls: false,
@@ -259,6 +260,8 @@ pub(super) enum Back {
     Presented(&'static str, &'static str),
     /// The same, of whom the client trusts nobody.
     Distrusted(&'static str, &'static str),
+    /// An echo of this Pod to a client that was not asked for its certificate.
+    Unasked(&'static str),
     TurnedAway(&'static str),
     /// An answer of this backend behind a handshake that agreed on this protocol.
     Agreed(&'static str, &'static str),
@@ -592,6 +595,7 @@ pub(super) fn exchange(id: String, request: ProbeRequest, started: Elapsed, back
         reused: false,
         certificate: None,
         alpn: None,
+        unasked: false,
         started,
         http: None,
         replies: Vec::new(),
@@ -627,6 +631,11 @@ pub(super) fn exchange(id: String, request: ProbeRequest, started: Elapsed, back
             let distrusted = Some("UnknownIssuer".to_owned());
             exchange.certificate =
                 Some(PeerCertificate { names: vec![name.to_owned()], sha256: String::new(), distrusted });
+            let echo = EchoText::of(&json!({"pod": pod, "path": "/", "host": "a.test"}));
+            exchange.http = Some(HttpAnswer { status: 200, headers, echo, ..HttpAnswer::default() });
+        }
+        Back::Unasked(pod) => {
+            exchange.unasked = true;
             let echo = EchoText::of(&json!({"pod": pod, "path": "/", "host": "a.test"}));
             exchange.http = Some(HttpAnswer { status: 200, headers, echo, ..HttpAnswer::default() });
         }

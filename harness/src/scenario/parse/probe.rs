@@ -6,14 +6,14 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
-use super::client::{WITHIN_TLS, client, left_out, legal, of_request, of_stream, server_name, trusting};
+use super::client::{WITHIN_TLS, client, left_out, legal, of_request, of_stream, presented, server_name, trusting};
 use super::hold::millis;
 use super::names::Names;
 use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
-use super::turns::turns;
+use super::turns::{in_two, turns};
 use crate::log::Message;
 
 /// How many bytes the text of a message may have: the log has them for every attempt.
@@ -125,6 +125,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             idle,
             alpn: if over == Over::Tls { of_stream(node, checker) } else { Vec::new() },
             without: Vec::new(),
+            in_two: in_two(node, checker),
             datagrams: over == Over::Udp,
             host: text(node, "sni").map(str::to_owned),
             tls: over == Over::Tls,
@@ -169,10 +170,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     if grpc {
         call(node, &url, target.mark, checker);
     }
-    let presented = ["certificate", "trusted"].map(|key| node.get("expect").and_then(|expect| expect.get(key)));
-    if let Some(presented) = presented.into_iter().flatten().next().filter(|_| !url.tls) {
-        checker.report(presented.mark, "no certificate is presented over plain HTTP".to_owned(), None);
-    }
+    presented(node, url.tls, checker);
     trusting(node, true, checker);
     let http2 = grpc || boolean(node, "http2").unwrap_or(false);
     let (sends, among) = (strings(node.get("sends")), strings(node.get("among")));
@@ -213,6 +211,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         idle: None,
         alpn: of_request(node, (url.tls, http2, is_websocket), checker),
         without: left_out(node, url.tls, http2, checker),
+        in_two: in_two(node, checker),
         datagrams: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
@@ -321,13 +320,14 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     match (node.text(), over) {
         (Some("refused"), Over::Tcp | Over::Tls) => return Some(Answer::TcpRefused),
         (Some("noAnswer"), Over::Http | Over::Tcp | Over::Tls | Over::Udp) => return Some(Answer::NoAnswer),
+        (Some("noCertificate"), Over::Http) => return Some(Answer::NoCertificate),
         (Some("cutOff"), Over::Http) => return Some(Answer::CutOff),
         (Some(word), _) => {
             let over = match over {
                 Over::Tcp | Over::Tls => "TCP and TLS; `refused` and `noAnswer` are",
                 Over::Udp => "UDP; `noAnswer` is",
                 Over::Grpc => "a call; say the `code`",
-                Over::Http => "HTTP; `noAnswer` and `cutOff` are",
+                Over::Http => "HTTP; `noAnswer`, `noCertificate` and `cutOff` are",
             };
             checker.report(node.mark, format!("`{word}` is not for {over}"), None);
             return None;

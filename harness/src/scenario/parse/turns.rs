@@ -33,3 +33,12 @@ pub(super) fn turns(node: &Node, is_stream: bool, listens: bool, checker: &mut C
     }
     (half_close, idle)
 }
+
+/// Whether the first message of a handshake goes out in two pieces.
+pub(super) fn in_two(node: &Node, checker: &mut Checker<'_>) -> bool {
+    let given = node.entries().iter().find(|(key, _)| key.name == "inTwo");
+    if let Some((key, _)) = given.filter(|_| node.get("tls").is_none()) {
+        checker.report(key.mark, "`inTwo` is for streams within TLS".to_owned(), None);
+    }
+    boolean(node, "inTwo").unwrap_or(false)
+}

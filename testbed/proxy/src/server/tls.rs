@@ -18,6 +18,9 @@ use crate::stream::Stream;
 /// How much a client may send until its first message is whole.
 const LONGEST_HELLO: usize = 64 * 1024;
 
+/// How much of it is read at once: more than most have, so that one that comes in pieces is told from one that does not.
+const READ_AT_ONCE: usize = 8 * 1024;
+
 /// How long a client may take for its first message, and for its part of a handshake.
 const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -29,7 +32,8 @@ const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
 pub async fn hello(mut tcp: TcpStream) -> io::Result<(Option<String>, Stream)> {
     let reading = async {
         let mut acceptor = Acceptor::default();
-        let mut head = BytesMut::new();
+        let mut head = BytesMut::with_capacity(READ_AT_ONCE);
+        let mut pieces = 0;
         loop {
             if head.len() >= LONGEST_HELLO {
                 return Err(io::Error::other("the client's first message has no end"));
@@ -38,18 +42,19 @@ pub async fn hello(mut tcp: TcpStream) -> io::Result<(Option<String>, Stream)> {
             if tcp.read_buf(&mut head).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            pieces += 1;
             let mut new = &head[before..];
             while !new.is_empty() {
                 acceptor.read_tls(&mut new)?;
                 if let Some(accepted) = acceptor.accept().map_err(|(error, _)| io::Error::other(error))? {
                     let name = accepted.client_hello().server_name().map(str::to_ascii_lowercase);
-                    return Ok((name, head.freeze()));
+                    return Ok((name, head.freeze(), pieces));
                 }
             }
         }
     };
     match tokio::time::timeout(LONGEST_HANDSHAKE, reading).await {
-        Ok(Ok((name, head))) => Ok((name, Stream::new(head, tcp))),
+        Ok(Ok((name, head, pieces))) => Ok((name, Stream::new(head, tcp).in_pieces(pieces))),
         Ok(Err(error)) => {
             // There is nothing to answer to what is no TLS.
             Stream::from(tcp).reset_at_close();

@@ -42,6 +42,11 @@ pub(super) static PROBE: Table = Table {
             "what a request leaves out of its handshake: the server name, the protocols that it would speak",
         ),
         may(
+            "inTwo",
+            Shape::Bool,
+            "true: the first message of a handshake for a stream goes out in two pieces, a moment apart",
+        ),
+        may(
             "alpn",
             TEXTS,
             "the protocols that are offered in a handshake, in this order; over HTTPS the one that is spoken unless given, and the version of HTTP is what was agreed on; for a stream none",
@@ -75,7 +80,7 @@ pub(super) static PROBE: Table = Table {
         ),
         must(
             "expect",
-            Shape::Either(&[Shape::Word(&["refused", "noAnswer", "cutOff"]), Shape::Table(&ANSWER)]),
+            Shape::Either(&[Shape::Word(&["refused", "noAnswer", "noCertificate", "cutOff"]), Shape::Table(&ANSWER)]),
             "the answer",
         ),
         may("over", Shape::Name, "name of a connection that is kept open from probe to probe"),
@@ -99,6 +104,8 @@ static CLIENT: Table = Table {
     fields: &[
         may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
         may("expired", Shape::Bool, "true: its time is over"),
+        may("future", Shape::Bool, "true: its time is to come"),
+        may("asked", Shape::Bool, "true: who answers has to have asked for it"),
         may(
             "chain",
             Shape::Word(&["whole", "cut"]),

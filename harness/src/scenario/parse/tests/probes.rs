@@ -139,13 +139,25 @@ fn clients_have_certificates_over_https() {
         let Verb::Probe(probe) = probe.verb else { panic!("not a probe") };
         probe.client
     };
-    let certificate =
-        |authority: &str, expired, chain| Some(ClientCertificate { authority: authority.to_owned(), expired, chain });
+    let certificate = |authority: &str, expired, chain| {
+        Some(ClientCertificate { authority: authority.to_owned(), expired, future: false, asked: false, chain })
+    };
     assert_eq!(of(""), None);
     assert_eq!(of("client: {}, "), certificate("ca", false, Chain::Direct));
     assert_eq!(of("client: {authority: other, expired: true}, "), certificate("other", true, Chain::Direct));
+    let to_come = certificate("ca", false, Chain::Direct).map(|one| ClientCertificate { future: true, ..one });
+    assert_eq!(of("client: {future: true}, "), to_come);
+    let asked = certificate("ca", false, Chain::Direct).map(|one| ClientCertificate { asked: true, ..one });
+    assert_eq!(of("client: {asked: true}, "), asked);
     assert_eq!(of("client: {chain: whole}, "), certificate("ca", false, Chain::Whole));
     assert_eq!(of("client: {chain: cut}, "), certificate("ca", false, Chain::Cut));
+}
+
+#[test]
+fn certificates_cannot_be_over_and_to_come() {
+    let probe = "probe: {get: \"https://${host}/\", client: {expired: true, future: true}, expect: {backend: echo}}";
+    let found = problems(&with(probe));
+    assert!(found.iter().any(|(_, found, _)| found == "`expired` beside `future`"), "{found:#?}");
 }
 
 #[rstest]
@@ -167,6 +179,8 @@ fn turns_and_what_a_handshake_lacks_are_read() {
     assert_eq!((ended.half_close, ended.idle), (true, None));
     let idle = read("probe: {tcp: gw, idle: 2s, bodyBytes: 9, expect: {backend: echo}}");
     assert_eq!((idle.half_close, idle.idle, idle.body.len()), (false, Some(2000), 9));
+    let halved = read("probe: {tls: gw, sni: a.test, inTwo: true, expect: {backend: echo}}");
+    assert_eq!((idle.in_two, halved.in_two), (false, true));
     let bare = read("probe: {get: \"https://${host}/\", without: [alpn, sni], expect: {backend: echo}}");
     assert_eq!(bare.without, [Extension::Sni, Extension::Alpn]);
     let whole = read("probe: {get: \"http://${host}/\", absolute: true, expect: {backend: echo}}");
@@ -251,6 +265,8 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
 )]
 #[case("probe: {tcp: gw, halfClose: true, send: a, expect: {backend: echo}}", "`send` beside `halfClose`")]
 #[case("probe: {tcp: gw, without: [sni], expect: {backend: echo}}", "`without` has no meaning over TCP")]
+#[case("probe: {tcp: gw, inTwo: true, expect: {backend: echo}}", "`inTwo` is for streams within TLS")]
+#[case("probe: {get: \"https://${host}/\", inTwo: true, expect: {backend: echo}}", "`inTwo` is for streams within TLS")]
 #[case(
     "probe: {get: \"http://${host}/\", without: [sni], expect: {backend: echo}}",
     "there is no handshake over plain HTTP"

@@ -7,6 +7,7 @@ use std::{
 };
 
 use gateproof_proxy::config::{Config, Filter, HeaderModifier, HeaderValue, Listener, Protocol, Route};
+use serde_json::Value;
 
 use super::Bug;
 use crate::{
@@ -137,6 +138,37 @@ impl ConfigSeam for FreezesOnMending {
     }
 }
 
+/// Serves the HTTPRoutes of a namespace as they were before one of them had a backend without a port.
+#[derive(Default)]
+struct StopsWithoutPorts(Vec<Arc<Object>>);
+
+fn has_backend_without_port(route: &Object) -> bool {
+    let each = |of: &Value, field: &str| of[field].as_array().cloned().unwrap_or_default();
+    let rules = each(&route.raw["spec"], "rules");
+    rules.iter().flat_map(|rule| each(rule, "backendRefs")).any(|backend| backend["port"].is_null())
+}
+
+impl ConfigSeam for StopsWithoutPorts {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        let now: Vec<_> = seen.snapshot.all(Kind::HttpRoute).cloned().collect();
+        let is_stopped = |of: &Object| {
+            now.iter().any(|route| route.meta.namespace == of.meta.namespace && has_backend_without_port(route))
+        };
+        let is_same = |old: &Arc<Object>, new: &Arc<Object>| old.meta.uid == new.meta.uid;
+        let mut before = std::mem::take(&mut self.0);
+        before.retain(|old| is_stopped(old) && now.iter().any(|new| is_same(old, new)));
+        if !before.is_empty() {
+            let past = |snapshot: &mut crate::snapshot::Snapshot| {
+                before.iter().for_each(|old| snapshot.insert(Kind::HttpRoute, Arc::clone(old)));
+            };
+            *config = seen.otherwise(past).config;
+        }
+        let fresh: Vec<_> = now.iter().filter(|new| !before.iter().any(|old| is_same(old, new))).cloned().collect();
+        before.extend(fresh);
+        self.0 = before;
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -173,5 +205,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| Box::<FreezesOnMending>::default()),
         },
         reported: &["kgateway-dev/kgateway#14264"],
+    },
+    Bug {
+        fault: Fault {
+            name: "stops-at-backends-without-a-port",
+            summary: "Takes no change of an HTTPRoute up while one of its namespace has a backend that names no port.",
+            clauses: &["blind:HTTPRouteObservedGenerationBump.1"],
+            seam: Seam::Config(|| Box::<StopsWithoutPorts>::default()),
+        },
+        reported: &["cilium/cilium#27956"],
     },
 ];

@@ -54,6 +54,18 @@ impl Exchange for EndsWithItsClient {
     }
 }
 
+/// Finds no server name in a first message that comes in pieces.
+struct ReadsOnePiece;
+
+#[async_trait]
+impl Exchange for ReadsOnePiece {
+    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        let refused = || TcpChoice::Refuse { reason: "no server name".to_owned() };
+        let choice = if stream.pieces() > 1 { refused() } else { choice };
+        Some((stream, choice))
+    }
+}
+
 /// Answers no handshake for HTTP whose first message lacks something.
 struct Demands(fn(Hello) -> bool);
 
@@ -135,5 +147,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(Demands(|hello| hello.has_protocols))),
         },
         reported: &["kumahq/kuma#4198"],
+    },
+    Bug {
+        fault: Fault {
+            name: "reads-one-piece-of-a-hello",
+            summary: "Finds no server name for a TLSRoute where the first message of a client does not come at once.",
+            clauses: &["upstream:TLSRouteSimpleSameNamespace"],
+            seam: Seam::Exchange(|| Arc::new(ReadsOnePiece)),
+        },
+        reported: &["kubernetes/ingress-nginx#11424", "kubernetes/ingress-nginx#11491", "mholt/caddy-l4#346"],
     },
 ];

@@ -1,6 +1,6 @@
 //! What becomes of requests and answers that are nothing special to those who send them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use gateproof_proxy::{
 };
 use http::{
     Method, Request, Response, StatusCode, Version,
-    header::{CONTENT_LENGTH, COOKIE},
+    header::{CONTENT_LENGTH, COOKIE, EXPECT},
     request::Parts,
 };
 use http_body_util::{BodyExt, BodyStream, StreamBody};
@@ -86,6 +86,22 @@ impl Exchange for BreaksOffUnmodified {
 fn lose_untold(request: &RequestHead, sent: Request<Body>) -> Request<Body> {
     let is_untold = has_body(request) && !request.headers.contains_key(CONTENT_LENGTH);
     if is_untold && request.version == Version::HTTP_2 { cut_behind(sent, 0) } else { sent }
+}
+
+/// Longer than a client waits.
+const TOO_LONG: Duration = Duration::from_secs(120);
+
+/// Does not look at a request before its client has sent what it sends when it is told to.
+struct WaitsForWhoWaits;
+
+#[async_trait]
+impl Exchange for WaitsForWhoWaits {
+    async fn on_forward(&self, request: &RequestHead, parts: Parts) -> Parts {
+        if request.version == Version::HTTP_11 && request.headers.contains_key(EXPECT) {
+            tokio::time::sleep(TOO_LONG).await;
+        }
+        parts
+    }
 }
 
 pub(super) const BUGS: &[Bug] = &[
@@ -189,5 +205,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(Sends(lose_untold))),
         },
         reported: &["gravitee-io/gravitee-api-management#15769", "netty/netty#5811"],
+    },
+    Bug {
+        fault: Fault {
+            name: "never-tells-clients-to-go-on",
+            summary: "Waits for the body of a client that waits to be told to send it.",
+            clauses: &["OWN-07"],
+            seam: Seam::Exchange(|| Arc::new(WaitsForWhoWaits)),
+        },
+        reported: &["traefik/traefik#2899", "gravitee-io/issues#1733", "spring-cloud/spring-cloud-gateway#1337"],
     },
 ];

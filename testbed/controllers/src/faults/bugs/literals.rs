@@ -1,6 +1,6 @@
 //! Texts of matches that are pasted into a language in which their signs mean something.
 
-use gateproof_proxy::config::{Config, FieldMatch, RequestMatch, ValueMatch};
+use gateproof_proxy::config::{Config, FieldMatch, PathMatch, RequestMatch, ValueMatch};
 
 use super::Bug;
 use crate::faults::{
@@ -30,6 +30,13 @@ fn split_at_commas(value: &mut ValueMatch) {
         && exact.contains(',')
     {
         *value = ValueMatch::Regex(exact.split(',').map(regex::escape).collect::<Vec<_>>().join("|"));
+    }
+}
+
+fn has_colon(one: &RequestMatch) -> bool {
+    match &one.path {
+        PathMatch::Exact(path) | PathMatch::Prefix(path) => path.contains(':'),
+        _ => false,
     }
 }
 
@@ -83,5 +90,18 @@ pub(super) const BUGS: &[Bug] = &[
             }),
         },
         reported: &["traefik/traefik#12753", "traefik/traefik#13645"],
+    },
+    Bug {
+        fault: Fault {
+            name: "loses-rules-with-colons-in-paths",
+            summary: "Has no rule that asks for a path with a colon in it.",
+            clauses: &["upstream:HTTPRouteExactPathMatching", "upstream:HTTPRouteMatching"],
+            seam: Seam::Config(|| {
+                serve(|_, config| {
+                    hosts(config).for_each(|host| host.routes.retain(|rule| !rule.matches.iter().any(has_colon)));
+                })
+            }),
+        },
+        reported: &["zalando/skipper#1763"],
     },
 ];

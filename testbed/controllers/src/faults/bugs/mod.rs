@@ -3,10 +3,12 @@
 mod admitting;
 mod attaching;
 mod besides;
+mod bundles;
 mod bystanders;
 mod changing;
 mod collisions;
 mod connections;
+mod copying;
 mod encrypting;
 mod endpoints;
 mod entries;
@@ -90,6 +92,8 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         moving_away::BUGS,
         endpoints::BUGS,
         forwarding::BUGS,
+        bundles::BUGS,
+        copying::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use gateproof_proxy::{
     compiled::CompiledRoute,
-    config::{BackendTarget, Filter, PathMatch},
+    config::{BackendTarget, Filter, PathMatch, Route, Timeouts},
     exchange::{BackendChoice, Exchange, MatchOutcome, RequestHead},
     routing::Routing,
 };
-use http::{StatusCode, header::UPGRADE};
+use http::{StatusCode, header::UPGRADE, response::Parts};
 
 use super::Bug;
-use crate::faults::{Fault, Seam, exchange::Finds};
+use crate::faults::{Fault, Seam, exchange::Finds, transit::Hears};
 
 /// Refuses upgrades where this is so of the rule and of what was drawn from its backends.
 struct RefusesUpgrades(fn(&CompiledRoute, &BackendChoice) -> bool);
@@ -57,6 +57,24 @@ fn trip_over_calls(request: &RequestHead, routing: &Routing<'_>, found: MatchOut
     if is_upgrade(request) && all.any(is_beside) { MatchOutcome::NoRule } else { found }
 }
 
+/// Finds the rule of an upgrade without its timeouts.
+fn forget_timeouts(request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    match found {
+        MatchOutcome::Rule { route, predicate } if is_upgrade(request) => {
+            let rule = Route { timeouts: Timeouts::default(), ..route.rule.clone() };
+            MatchOutcome::Rule { route: Arc::new(CompiledRoute::new(&rule)), predicate }
+        }
+        found => found,
+    }
+}
+
+/// Fails where a backend gives another answer to an upgrade than that it is one: such an answer is none that is passed on here.
+fn fail_the_refused(request: &RequestHead, answer: &mut Parts) {
+    if is_upgrade(request) {
+        answer.status = StatusCode::INTERNAL_SERVER_ERROR;
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -93,5 +111,23 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(RefusesUpgrades(is_encrypted))),
         },
         reported: &["envoyproxy/gateway#9121", "haproxy/haproxy#1364"],
+    },
+    Bug {
+        fault: Fault {
+            name: "has-no-timeouts-for-websockets",
+            summary: "Waits for a backend to open a WebSocket as long as that takes, whatever timeout the rule has.",
+            clauses: &["upstream:HTTPRouteTimeoutRequest"],
+            seam: Seam::Exchange(|| Arc::new(Finds(forget_timeouts))),
+        },
+        reported: &["envoyproxy/envoy#41068"],
+    },
+    Bug {
+        fault: Fault {
+            name: "fails-websockets-that-backends-refuse",
+            summary: "Answers 500 where a backend that is asked for a WebSocket gives another answer.",
+            clauses: &["OWN-08"],
+            seam: Seam::Exchange(|| Arc::new(Hears(fail_the_refused))),
+        },
+        reported: &["spring-cloud/spring-cloud-gateway#857", "spring-cloud/spring-cloud-gateway#1884"],
     },
 ];

@@ -63,6 +63,15 @@ fn authority(snapshot: &mut Snapshot, namespace: &str, name: &str) {
     snapshot.put(Kind::ConfigMap, map).unwrap();
 }
 
+/// A ConfigMap with two authorities, of which one is there twice.
+fn bundle(snapshot: &mut Snapshot, namespace: &str, name: &str) {
+    let pem = |of: &str| rcgen::generate_simple_self_signed(vec![of.to_owned()]).unwrap().cert.pem();
+    let (one, other) = (pem("one.test"), pem("other.test"));
+    let map = json!({"metadata": {"namespace": namespace, "name": name, "uid": name},
+        "data": {"ca.crt": format!("{one}{other}{one}")}});
+    snapshot.put(Kind::ConfigMap, map).unwrap();
+}
+
 /// More routes, matches and wrong references than one would like to write down.
 fn crowd() -> impl Iterator<Item = (String, Value)> {
     let matches = |of: usize| (0..of).map(|at| json!({"headers": [{"name": "n", "value": at.to_string()}]}));
@@ -114,8 +123,11 @@ fn moments() -> [Snapshot; 2] {
     add(&mut first, include_str!("moving.yaml"), "1");
     certificate(&mut first, "demo", "lost");
     add(&mut first, include_str!("sets.yaml"), "1");
+    add(&mut first, include_str!("layer-4.yaml"), "1");
     add(&mut first, include_str!("away.yaml"), "1");
     add(&mut first, include_str!("endpoints.yaml"), "1");
+    add(&mut first, include_str!("bundles.yaml"), "1");
+    bundle(&mut first, "demo", "bundle");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
@@ -143,6 +155,7 @@ fn moments() -> [Snapshot; 2] {
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
+    certificate(&mut second, "demo", "mended");
     authority(&mut second, "demo", "authority");
     for (kind, namespace, name) in [
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
