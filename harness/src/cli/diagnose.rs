@@ -44,11 +44,14 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 /// Prints what a run that failed looks like, where its dialect has a reference; nothing if it passed or looks like nothing.
 pub(super) fn after(record: &RunRecord) -> Result<(), Failure> {
-    let Some(suite) = built_in(record)? else { return Ok(()) };
-    if let Some(found) = of(record, &suite)?.filter(|found| found.fits) {
-        print(&found);
-    }
+    lines_after(record)?.iter().for_each(|line| say!("{line}"));
     Ok(())
+}
+
+/// The same, line by line.
+pub(super) fn lines_after(record: &RunRecord) -> Result<Vec<String>, Failure> {
+    let Some(suite) = built_in(record)? else { return Ok(Vec::new()) };
+    Ok(of(record, &suite)?.filter(|found| found.fits).map(|found| lines(&found)).unwrap_or_default())
 }
 
 fn built_in(record: &RunRecord) -> Result<Option<Suite>, Failure> {
@@ -69,35 +72,42 @@ fn of(record: &RunRecord, suite: &Suite) -> Result<Option<Diagnosis>, Failure> {
 }
 
 fn print(found: &Diagnosis) {
-    let (explained, failures) = (found.explained, found.failures);
-    if found.fits {
-        say!(
-            "it behaves as under {} of the known faults, which explain {explained} of {failures} failures:",
-            found.causes.len()
-        );
-    } else if found.causes.is_empty() {
-        say!("no known fault looks like these {failures} failures");
-        return;
-    } else {
-        say!("no known fault looks like these {failures} failures; what comes near explains {explained}:");
-    }
-    found.causes.iter().for_each(print_cause);
-    if !found.unexplained.is_empty() {
-        say!("  not explained: {}", few(&found.unexplained));
-    }
+    lines(found).iter().for_each(|line| say!("{line}"));
 }
 
-fn print_cause(cause: &Cause) {
-    say!("  {}: {} It explains {}.", cause.fault, cause.summary, cause.explains.len());
+fn lines(found: &Diagnosis) -> Vec<String> {
+    let (explained, failures) = (found.explained, found.failures);
+    let mut lines = Vec::new();
+    if found.fits {
+        lines.push(format!(
+            "it behaves as under {} of the known faults, which explain {explained} of {failures} failures:",
+            found.causes.len()
+        ));
+    } else if found.causes.is_empty() {
+        return vec![format!("no known fault looks like these {failures} failures")];
+    } else {
+        let near = format!("no known fault looks like these {failures} failures; what comes near explains {explained}:");
+        lines.push(near);
+    }
+    lines.extend(found.causes.iter().flat_map(lines_of));
+    if !found.unexplained.is_empty() {
+        lines.push(format!("  not explained: {}", few(&found.unexplained)));
+    }
+    lines
+}
+
+fn lines_of(cause: &Cause) -> Vec<String> {
+    let mut lines = vec![format!("  {}: {} It explains {}.", cause.fault, cause.summary, cause.explains.len())];
     if !cause.alike.is_empty() {
-        say!("      or, which would look the same: {}", cause.alike.join(", "));
+        lines.push(format!("      or, which would look the same: {}", cause.alike.join(", ")));
     }
     if !cause.missing.is_empty() {
-        say!("      would have failed too, and passed: {}", few(&cause.missing));
+        lines.push(format!("      would have failed too, and passed: {}", few(&cause.missing)));
     }
     if !cause.reported.is_empty() {
-        say!("      reported of others: {}", cause.reported.join(" "));
+        lines.push(format!("      reported of others: {}", cause.reported.join(" ")));
     }
+    lines
 }
 
 /// The first few names, and how many more there are.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gateproof_report::diff::{self, Gate, Rule, Side};
+use gateproof_report::diff::{self, Diff, Gate, Rule, Side};
 use gateproof_report::record::RunRecord;
 
 use super::output::{self, Format, FormatArg};
@@ -62,6 +62,15 @@ pub(super) fn run(args: &Args) -> Outcome {
     Ok(if diff.passes() { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
+/// What is news of a run against another one, or those of a directory.
+pub(super) fn between(before: &Path, here: &RunRecord) -> Result<Diff, Failure> {
+    let runs = records(before)?;
+    one_dialect(runs.iter().chain([here]))?;
+    let none = || none_in(before);
+    let (was, is) = (Side::of(&runs).ok_or_else(none)?, Side::of([here]).ok_or_else(none)?);
+    Ok(diff::diff(&was, &is, &Gate::default()))
+}
+
 /// The record of a run, or those of every run of a directory.
 fn records(path: &Path) -> Result<Vec<RunRecord>, Failure> {
     if !path.is_dir() || path.join(RECORD).exists() {
@@ -92,7 +101,7 @@ fn none_in(path: &Path) -> Failure {
     )
 }
 
-fn one_dialect<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Result<(), Failure> {
+pub(super) fn one_dialect<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Result<(), Failure> {
     let mut dialects: Vec<&str> = records.map(|record| &*record.target.dialect).collect();
     dialects.sort_unstable();
     dialects.dedup();

@@ -1,45 +1,61 @@
 //! The command line: one file a verb. Verbs parse, call the library and print; they decide nothing.
 
+mod badge;
 mod causes;
 mod claims;
 mod clean;
 mod compare;
+mod completions;
 mod crds;
 mod diagnose;
 mod dialect;
 mod diff;
 mod each;
 mod echo;
+mod evidence;
 mod explain;
 mod faults;
+mod init;
 mod interrupt;
 mod lint;
 mod list;
+mod man;
+mod matrix;
+mod merge;
 mod options;
 mod options_from;
 mod output;
 mod own;
+mod page;
 mod plan;
 mod preflight;
 mod progress;
 mod rbac;
+mod recorded;
 mod replay;
 mod report;
 mod report_dir;
 mod reports;
 mod reproduce;
+mod requirements;
 mod run;
 mod schema;
 mod served;
 mod services;
 mod several;
+mod shard;
+mod shelf;
+mod submit;
 mod testbed;
+mod trace;
+mod trend;
 mod tuning;
+mod verify;
 mod workloads;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use gateproof_report::terminal;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
@@ -106,6 +122,12 @@ enum Verb {
     Clean(clean::Args),
     /// Serve the echo backend, described by the environment as in a Pod
     Echo(echo::Args),
+    /// Write the workflow that tests an implementation every night, and a first file of known failures
+    Init(Box<init::Args>),
+    /// Print the completions for a shell
+    Completions(completions::Args),
+    /// Print a page of the manual, or write all of them
+    Man(man::Args),
 }
 
 /// Why a verb ended without doing what was asked.
@@ -183,6 +205,11 @@ pub async fn main() -> ExitCode {
     ended(run_verb(cli).await)
 }
 
+/// The command line, for whoever describes it.
+fn command() -> clap::Command {
+    Cli::command()
+}
+
 async fn run_verb(cli: Cli) -> Outcome {
     match cli.verb {
         Verb::Run(args) => run::run(*args).await,
@@ -199,6 +226,9 @@ async fn run_verb(cli: Cli) -> Outcome {
         Verb::Replay(args) => replay::run(&args),
         Verb::Clean(args) => clean::run(args).await,
         Verb::Echo(args) => echo::run(args).await,
+        Verb::Init(args) => init::run(*args).await,
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Man(args) => man::run(&args),
         Verb::Report(args) => report::run(&args),
     }
 }

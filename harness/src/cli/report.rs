@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 use clap::{Subcommand, ValueEnum};
 use gateproof_report::conformance::{self, ConformanceReport, Defect, KnownTest};
 use gateproof_report::record::RunRecord;
-use gateproof_report::{junit, markdown, terminal};
+use gateproof_report::{annotations, junit, markdown, terminal};
 use gateproof_suites::upstream_tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::output::{self, Format, FormatArg, say};
-use super::report_dir::{RECORD, file_of};
-use super::{Failure, Outcome, compare, diagnose, diff};
+use super::page::page;
+use super::report_dir::{EVENTS, RECORD, file_of};
+use super::{
+    Failure, Outcome, badge, compare, diagnose, diff, matrix, merge, requirements, submit, trace, trend, verify,
+};
 use crate::exit_codes;
 
 /// Render, lint or compare reports.
@@ -25,13 +28,18 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Write a report of a recorded run to standard output.
-    #[command(after_help = "Example:\n  gateproof report render gateproof-report --as markdown")]
+    #[command(
+        after_help = "Examples:\n  gateproof report render gateproof-report --as markdown\n  gateproof report render gateproof-report --as html --baseline last-green > report.html"
+    )]
     Render {
         /// The report directory of a run, or its record.json.
         record: PathBuf,
         /// Which report.
         #[arg(long = "as", value_enum, default_value_t = Form::Text)]
         form: Form,
+        /// An earlier run, or a directory of runs, whose news the page has first
+        #[arg(long, value_name = "BEFORE")]
+        baseline: Option<PathBuf>,
     },
     /// Check ConformanceReports, from any producer, by upstream's rules for submissions.
     #[command(after_help = "Example:\n  gateproof report lint conformance-report.yaml")]
@@ -44,7 +52,15 @@ enum Verb {
     },
     Compare(compare::Args),
     Diff(diff::Args),
+    Submit(submit::Args),
+    Badge(badge::Args),
     Diagnose(diagnose::Args),
+    Matrix(matrix::Args),
+    Merge(merge::Args),
+    Requirements(requirements::Args),
+    Verify(verify::Args),
+    Trend(trend::Args),
+    Trace(trace::Args),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -53,8 +69,12 @@ enum Form {
     Text,
     /// summary.md
     Markdown,
+    /// report.html, with what the log beside the record says
+    Html,
     /// junit.xml
     Junit,
+    /// What GitHub shows beside a run of a workflow.
+    Annotations,
     /// record.json
     Json,
 }
@@ -73,22 +93,40 @@ pub(crate) struct FileDefect {
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.verb {
-        Verb::Render { record, form } => {
-            output::out(format_args!("{}", render(&read_record(record)?, *form)?));
+        Verb::Render { record, form, baseline } => {
+            output::out(format_args!("{}", render(record, *form, baseline.as_deref())?));
             Ok(exit_codes::PASSED)
         }
         Verb::Lint { files, format } => lint(files, format.format),
         Verb::Compare(args) => compare::run(args),
         Verb::Diff(args) => diff::run(args),
+        Verb::Submit(args) => submit::run(args),
+        Verb::Badge(args) => badge::run(args),
         Verb::Diagnose(args) => diagnose::run(args),
+        Verb::Matrix(args) => matrix::run(args),
+        Verb::Merge(args) => merge::run(args),
+        Verb::Requirements(args) => requirements::run(args),
+        Verb::Verify(args) => verify::run(args),
+        Verb::Trend(args) => trend::run(args),
+        Verb::Trace(args) => trace::run(args),
     }
 }
 
-fn render(record: &RunRecord, form: Form) -> Result<String, Failure> {
+fn render(path: &Path, form: Form, baseline: Option<&Path>) -> Result<String, Failure> {
     let unwritable = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
+    let record = &read_record(path)?;
+    if baseline.is_some() && !matches!(form, Form::Html) {
+        return Err(Failure::usage("nothing but the page shows news against a baseline", "add --as html"));
+    }
     match form {
         Form::Text => Ok(terminal::summary(record)),
         Form::Markdown => Ok(markdown::render(record)),
+        Form::Annotations => Ok(annotations::render(record)),
+        Form::Html => {
+            let news = baseline.map(|before| diff::between(before, record)).transpose()?;
+            let log = file_of(path, RECORD)?.with_file_name(EVENTS);
+            page(record, Some(&*log).filter(|log| log.is_file()), news)
+        }
         Form::Junit => junit::render(record).map_err(unwritable),
         Form::Json => serde_json::to_string_pretty(record).map_err(|error| unwritable(error.to_string())),
     }
@@ -109,9 +147,14 @@ pub(crate) fn read(file: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))
 }
 
+/// The tests of upstream's suite that lint knows.
+pub(super) fn known_tests() -> Vec<KnownTest<'static>> {
+    upstream_tests().iter().map(|test| KnownTest { name: test.name, since: test.since }).collect()
+}
+
 fn lint(files: &[PathBuf], format: Format) -> Outcome {
     let mut found = Vec::new();
-    let tests: Vec<_> = upstream_tests().iter().map(|test| KnownTest { name: test.name, since: test.since }).collect();
+    let tests = known_tests();
     for file in files {
         let defects = match ConformanceReport::from_yaml(&read(file)?) {
             Ok(report) => conformance::lint(&report, &tests),

@@ -22,15 +22,17 @@ pub(crate) const RECORD: &str = "record.json";
 pub(crate) const JUNIT: &str = "junit.xml";
 /// The same as Markdown.
 pub(crate) const SUMMARY: &str = "summary.md";
+/// The same as a page, with evidence.
+pub(crate) const HTML: &str = "report.html";
 /// The same for upstream.
 pub(crate) const CONFORMANCE: &str = "conformance-report.yaml";
 /// The options of the run, if they are too many for a line.
 pub(crate) const OPTIONS: &str = "options.txt";
 
 /// What would be taken for a run's, whoever wrote it.
-const REPORTS: [&str; 5] = [EVENTS, RECORD, JUNIT, SUMMARY, CONFORMANCE];
+const REPORTS: [&str; 6] = [EVENTS, RECORD, JUNIT, SUMMARY, HTML, CONFORMANCE];
 /// The list.
-const LIST: &str = "gateproof-files.txt";
+pub(crate) const LIST: &str = "gateproof-files.txt";
 const LIST_HEAD: &str =
     "# What gateproof wrote here, and takes away when the next run begins; a folder ends with a slash.";
 /// There as long as the rest is not the whole of a run.
@@ -220,6 +222,11 @@ impl ReportDir {
     }
 }
 
+/// The path of a file below a report directory, as it is listed there.
+pub(crate) fn listed_as(parts: &[&str]) -> String {
+    parts.iter().map(|part| file_name(part)).collect::<Vec<_>>().join("/")
+}
+
 fn is_unfinished(dir: &Path) -> bool {
     fs::read_to_string(dir.join(UNFINISHED)).is_ok_and(|text| text.starts_with(UNFINISHED_HEAD))
 }
@@ -237,6 +244,33 @@ pub(crate) fn file_of(path: &Path, name: &str) -> Result<PathBuf, Failure> {
         return Err(Failure::usage(format!("the run of {} did not end", path.display()), help));
     }
     Ok(path.join(name))
+}
+
+/// Takes away what runs wrote into a directory, and the directory if nothing else is in it: how many files, or why nothing of it was touched.
+pub(crate) fn prune(root: &Path) -> Result<Result<usize, &'static str>, Failure> {
+    if !fs::symlink_metadata(root).is_ok_and(|there| there.is_dir()) {
+        return Ok(Err("it is no directory of reports"));
+    }
+    if is_unfinished(root) {
+        return Ok(Err("its run has not ended"));
+    }
+    let list = root.join(LIST);
+    let is_file = fs::symlink_metadata(&list).is_ok_and(|there| there.is_file());
+    let text = if is_file { fs::read_to_string(&list).unwrap_or_default() } else { String::new() };
+    let mut lines = text.lines();
+    if lines.next() != Some(LIST_HEAD) {
+        return Ok(Err("it has no list of what gateproof wrote there"));
+    }
+    let listed: Vec<String> = lines.map(str::to_owned).collect();
+    let there = |name: &&String| fs::symlink_metadata(root.join(name)).is_ok_and(|there| there.is_file());
+    let before = listed.iter().filter(there).count();
+    let dir = ReportDir::at(root);
+    dir.remove(&listed)?;
+    let left = listed.iter().filter(there).count();
+    fs::remove_file(&list).map_err(|error| dir.failure(&list, &error))?;
+    // What is not empty holds something of somebody else's.
+    let _ = fs::remove_dir(root);
+    Ok(Ok(before - left))
 }
 
 /// Where the record is that says what failed: that of the last run that ended.

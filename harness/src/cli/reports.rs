@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use clap::Args;
-use gateproof_report::conformance::{self, Identity, LeftOut, ProfileRule};
-use gateproof_report::record::{Outcome, ScenarioRecord};
+use gateproof_report::conformance::{self, ConformanceReport, Identity, Implementation, LeftOut, ProfileRule};
+use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord};
 use gateproof_report::{junit, markdown, terminal};
 
 use super::Failure;
-use super::output::tell;
-use super::report_dir::{CONFORMANCE, JUNIT, RECORD, ReportDir, SUMMARY};
+use super::page::page;
+use super::report_dir::{CONFORMANCE, HTML, JUNIT, RECORD, SUMMARY};
+use super::shelf::Shelf;
 use crate::cluster::pod_logs::PodLog;
 use crate::log::Body;
 use crate::run::{RunOutput, events_of};
@@ -54,6 +55,13 @@ impl IdentityArgs {
         texts.into_iter().any(|text| !text.is_empty()) || !self.contact.is_empty() || self.mode != MODE
     }
 
+    /// What a report says already.
+    pub(crate) fn of(report: &ConformanceReport) -> IdentityArgs {
+        let Implementation { contact, organization, project, url, version } = report.implementation.clone();
+        let mode = report.mode.clone().unwrap_or_else(|| MODE.to_owned());
+        IdentityArgs { organization, project, url, version, contact, mode }
+    }
+
     /// Leaves all of it out.
     pub(crate) fn leave(&mut self) {
         let texts = [&mut self.organization, &mut self.project, &mut self.url, &mut self.version];
@@ -64,11 +72,29 @@ impl IdentityArgs {
 }
 
 /// Writes every report of a run.
-pub(crate) fn write(dir: &mut ReportDir, output: &RunOutput, identity: &IdentityArgs) -> Result<(), Failure> {
+pub(crate) fn write(dir: &mut dyn Shelf, output: &RunOutput, identity: &IdentityArgs) -> Result<(), Failure> {
     let record = &output.record;
     let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
     dir.write(&[JUNIT], &junit::render(record).map_err(internal)?)?;
     dir.write(&[SUMMARY], &markdown::render(record))?;
+    // The log in memory has not all of it.
+    let log = dir.events_file()?;
+    dir.write(&[HTML], &page(record, Some(&log), None)?)?;
+    conformance_report(dir, record, &output.left_out, identity)?;
+    for scenario in record.scenarios.iter().filter(|scenario| has_evidence(scenario)) {
+        evidence(dir, scenario, output)?;
+    }
+    dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|e| internal(e.to_string()))?)
+}
+
+/// What upstream is told, in the dialect that has such reports. `left_out` are the scenarios that were not selected and could have run.
+pub(crate) fn conformance_report(
+    dir: &mut dyn Shelf,
+    record: &RunRecord,
+    left_out: &[Arc<Scenario>],
+    identity: &IdentityArgs,
+) -> Result<(), Failure> {
+    let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
     let who = Identity {
         contact: identity.contact.clone(),
         organization: identity.organization.clone(),
@@ -78,27 +104,24 @@ pub(crate) fn write(dir: &mut ReportDir, output: &RunOutput, identity: &Identity
     };
     let who = if record.target.embedded { embedded() } else { who };
     let left_out =
-        |scenario: &Arc<Scenario>| LeftOut { name: scenario.name.clone(), features: scenario.features.clone() };
-    let left_out: Vec<LeftOut> = output.left_out.iter().map(left_out).collect();
+        left_out.iter().map(|scenario| LeftOut { name: scenario.name.clone(), features: scenario.features.clone() });
+    let left_out: Vec<LeftOut> = left_out.collect();
     // Other dialects have no report of that kind.
     if let Some(release) = &record.target.gateway_api_version {
         let (report, withheld) =
             conformance::build(record, &left_out, &profile_rules(release), who, identity.mode.clone());
         if !withheld.is_empty() {
             let all: Vec<String> = withheld.iter().map(ToString::to_string).collect();
-            tell!("no result in the ConformanceReport for {}", all.join(", "));
+            dir.note(&format!("no result in the ConformanceReport for {}", all.join(", ")));
         }
         dir.write(&[CONFORMANCE], &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
     }
-    for scenario in record.scenarios.iter().filter(|s| is_failure(s) || s.outcome == Outcome::KnownFailure) {
-        evidence(dir, scenario, output)?;
-    }
-    dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|e| internal(e.to_string()))?)
+    Ok(())
 }
 
 /// One folder for a scenario that did not pass: what was expected, the status history, the exchanges, Kubernetes
 /// Events, and what the controller's Pods said.
-fn evidence(dir: &mut ReportDir, scenario: &ScenarioRecord, output: &RunOutput) -> Result<(), Failure> {
+pub(super) fn evidence(dir: &mut dyn Shelf, scenario: &ScenarioRecord, output: &RunOutput) -> Result<(), Failure> {
     let mut file = |name: &str, text: &str| dir.write(&["failures", &scenario.name, name], text);
     file("failure.txt", &terminal::failure(scenario, &output.record.again()))?;
     let [mut objects, mut exchanges, mut writes, mut told] = [const { String::new() }; 4];
@@ -128,6 +151,11 @@ fn evidence(dir: &mut ReportDir, scenario: &ScenarioRecord, output: &RunOutput) 
         }
     }
     if missing.is_empty() { Ok(()) } else { file("no-logs.txt", &missing) }
+}
+
+/// Whether a scenario has a folder of its own.
+pub(super) fn has_evidence(scenario: &ScenarioRecord) -> bool {
+    is_failure(scenario) || scenario.outcome == Outcome::KnownFailure
 }
 
 fn is_failure(scenario: &ScenarioRecord) -> bool {

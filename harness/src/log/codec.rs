@@ -80,9 +80,22 @@ impl Encoder {
 
 /// Reads a whole log back.
 pub fn read(text: &str) -> Result<Vec<Arc<Event>>, DecodeError> {
-    let mut last: HashMap<ObjectKey, Arc<Value>> = HashMap::new();
-    let mut events = Vec::new();
-    for (index, line) in text.lines().enumerate() {
+    let mut decoder = Decoder::default();
+    text.lines().map(|line| decoder.event(line).map(Arc::new)).collect()
+}
+
+/// Reads events back. One decoder a log, in log order.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    last: HashMap<ObjectKey, Arc<Value>>,
+    read: usize,
+}
+
+impl Decoder {
+    /// The event of the next line.
+    pub fn event(&mut self, line: &str) -> Result<Event, DecodeError> {
+        let index = self.read;
+        self.read += 1;
         let wrong = |problem: String| DecodeError { line: index + 1, problem };
         let line: Line = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         if line.seq != index as u64 {
@@ -92,7 +105,7 @@ pub fn read(text: &str) -> Result<Vec<Arc<Event>>, DecodeError> {
             (Some(body), None) => body,
             (None, Some(Delta { key, change, patch })) => {
                 let before =
-                    last.get(&key).ok_or_else(|| wrong(format!("changes {key}, which was not seen before")))?;
+                    self.last.get(&key).ok_or_else(|| wrong(format!("changes {key}, which was not seen before")))?;
                 let mut object = (**before).clone();
                 // The variant that reverts what it did panics where it cannot; a copy need not be reverted.
                 json_patch::patch_unsafe(&mut object, &patch).map_err(|error| wrong(error.to_string()))?;
@@ -102,14 +115,13 @@ pub fn read(text: &str) -> Result<Vec<Arc<Event>>, DecodeError> {
         };
         if let Body::Observed { key, change, object } = &body {
             if *change == Change::Deleted {
-                last.remove(key);
+                self.last.remove(key);
             } else {
-                last.insert(key.clone(), Arc::clone(object));
+                self.last.insert(key.clone(), Arc::clone(object));
             }
         }
-        events.push(Arc::new(Event { seq: line.seq, at: line.at, scope: line.scope, body }));
+        Ok(Event { seq: line.seq, at: line.at, scope: line.scope, body })
     }
-    Ok(events)
 }
 
 #[cfg(test)]

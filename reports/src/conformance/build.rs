@@ -159,11 +159,11 @@ fn profile(record: &RunRecord, left_out: &[LeftOut], rule: &ProfileRule) -> Buil
 }
 
 impl ProfileRule {
-    fn counts(&self, features: &[String]) -> bool {
+    pub(crate) fn counts(&self, features: &[String]) -> bool {
         features.iter().all(|f| self.core.contains(f) || self.extended.contains(f))
     }
 
-    fn is_core(&self, features: &[String]) -> bool {
+    pub(crate) fn is_core(&self, features: &[String]) -> bool {
         features.iter().all(|f| self.core.contains(f))
     }
 }

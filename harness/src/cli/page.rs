@@ -1,0 +1,67 @@
+//! `report.html`: what of a run's log goes into its page.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use gateproof_report::diff::Diff;
+use gateproof_report::html::{About, Clause, Page};
+use gateproof_report::record::RunRecord;
+
+use super::evidence::Collector;
+use super::{Failure, diagnose, reports};
+use crate::log::codec::Decoder;
+use crate::suite::Suite;
+
+/// The page of a run, with what its log says, if there is one.
+pub(super) fn page(record: &RunRecord, log: Option<&Path>, news: Option<Diff>) -> Result<String, Failure> {
+    let internal = |error: serde_json::Error| {
+        Failure::environment(error.to_string(), "this is a mistake of gateproof; please report it")
+    };
+    let mut page = Page::of(record, about(record, news)?).map_err(internal)?;
+    if let Some(log) = log {
+        let unreadable =
+            |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
+        // Line by line: the whole of it would take a multiple of its size.
+        let (mut decoder, mut collector) = (Decoder::default(), Collector::default());
+        for line in BufReader::new(File::open(log).map_err(unreadable)?).lines() {
+            let event = decoder.event(&line.map_err(unreadable)?).map_err(|error| {
+                Failure::usage(format!("{}: {error}", log.display()), "name the report directory of a run that ended")
+            })?;
+            if let Some((name, evidence)) = collector.event(event) {
+                page.put(&name, evidence).map_err(internal)?;
+            }
+        }
+    }
+    page.render().map_err(internal)
+}
+
+fn about(record: &RunRecord, news: Option<Diff>) -> Result<About, Failure> {
+    let target = &record.target;
+    let release = target.gateway_api_version.as_deref();
+    Ok(About {
+        clauses: clauses(record),
+        profiles: release.map(reports::profile_rules).unwrap_or_default(),
+        diagnosis: diagnose::lines_after(record)?,
+        news,
+    })
+}
+
+/// What the clauses say that the record names. Those of a dialect of the user's own are not at hand.
+fn clauses(record: &RunRecord) -> Vec<Clause> {
+    let Some(Ok(suite)) = Suite::named_in(&record.target.dialect, record.target.edition.as_deref()) else {
+        return Vec::new();
+    };
+    let proven = record.scenarios.iter().flat_map(|one| &one.proves);
+    let broken = record.scenarios.iter().flat_map(|one| &one.findings).flat_map(|one| &one.clauses);
+    let of_rules = record.contract.iter().flat_map(|rule| &rule.clauses);
+    let named: BTreeSet<&String> = proven.chain(broken).chain(of_rules).collect();
+    let clause = |one: &gateproof_suites::Requirement| Clause {
+        id: one.id.clone(),
+        level: format!("{:?}", one.level).to_uppercase(),
+        text: one.text.clone(),
+        source: one.source.clone(),
+    };
+    suite.requirements.iter().filter(|one| named.contains(&one.id)).map(clause).collect()
+}

@@ -1,0 +1,162 @@
+//! `report.html`: a run as one page, which needs nothing but itself.
+//!
+//! The page is one script over one block of JSON. It reaches no network, and says so in its policy, which names style and script
+//! by their digests; whatever others chose comes into it as text, never as markup. The same log gives the same bytes.
+
+mod causes;
+mod evidence;
+mod limits;
+mod text;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+pub use causes::Cause;
+pub use evidence::{Came, Evidence, Note, Object, Request, Row, Step, Version, Write};
+pub use limits::{Cuts, PAGE, Shelf};
+pub use verdict::{ProfileLine, Sentence, Tally};
+
+use crate::conformance::ProfileRule;
+use crate::diff::Diff;
+use crate::record::RunRecord;
+
+/// Version of what the block of JSON holds.
+const FORMAT: u32 = 1;
+const FRAME: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+/// In the order in which they need each other.
+const SCRIPTS: [&str; 10] = [
+    include_str!("page/dom.js"),
+    include_str!("page/words.js"),
+    include_str!("page/diff.js"),
+    include_str!("page/slower.js"),
+    include_str!("page/state.js"),
+    include_str!("page/scrubber.js"),
+    include_str!("page/detail.js"),
+    include_str!("page/overview.js"),
+    include_str!("page/list.js"),
+    include_str!("page/main.js"),
+];
+
+/// What a clause says, for whoever has not read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Clause {
+    /// Its name in `proves`.
+    pub id: String,
+    /// How binding it is.
+    pub level: String,
+    /// What it asks.
+    pub text: String,
+    /// Where it stands: a URL.
+    pub source: String,
+}
+
+/// What the page says beside the record and the evidence.
+#[derive(Debug, Default)]
+pub struct About {
+    /// The clauses that the record names.
+    pub clauses: Vec<Clause>,
+    /// The profiles of the release.
+    pub profiles: Vec<ProfileRule>,
+    /// What the failures look like, line by line.
+    pub diagnosis: Vec<String>,
+    /// What is news against an earlier run, if there is one.
+    pub news: Option<Diff>,
+}
+
+/// The JSON of a page.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<'a> {
+    format: u32,
+    verdict: Sentence,
+    profiles: Vec<ProfileLine>,
+    causes: Vec<Cause>,
+    diagnosis: &'a [String],
+    news: &'a Option<Diff>,
+    clauses: &'a [Clause],
+    cuts: Cuts,
+    record: Box<RawValue>,
+    evidence: BTreeMap<String, Box<RawValue>>,
+}
+
+/// A page that is being made: evidence is put into it, one execution after the other.
+pub struct Page<'a> {
+    record: &'a RunRecord,
+    about: About,
+    json: String,
+    texts: usize,
+    shelf: Shelf,
+}
+
+impl<'a> Page<'a> {
+    /// The page of a run.
+    pub fn of(record: &'a RunRecord, about: About) -> Result<Page<'a>, serde_json::Error> {
+        let (json, texts) = limits::record(record)?;
+        let clauses: usize = about.clauses.iter().map(|clause| clause.text.len() + clause.source.len() + 80).sum();
+        let taken = json.len() + clauses + STYLE.len() + script().len() + 100_000;
+        Ok(Page { record, about, json, texts, shelf: Shelf::of(record, taken) })
+    }
+
+    /// Adds what was seen of one execution.
+    pub fn put(&mut self, name: &str, evidence: Evidence) -> Result<(), serde_json::Error> {
+        self.shelf.put(name, evidence)
+    }
+
+    /// The whole page.
+    pub fn render(self) -> Result<String, serde_json::Error> {
+        let (evidence, cuts) = self.shelf.close()?;
+        let causes = causes::causes(self.record);
+        let data = Data {
+            format: FORMAT,
+            verdict: verdict::sentence(self.record, &causes),
+            profiles: verdict::profiles(self.record, &self.about.profiles),
+            causes,
+            diagnosis: &self.about.diagnosis,
+            news: &self.about.news,
+            clauses: &self.about.clauses,
+            cuts: Cuts { texts: self.texts, ..cuts },
+            record: RawValue::from_string(self.json)?,
+            evidence,
+        };
+        Ok(framed(&text::json(&data)?))
+    }
+}
+
+/// Frame, style, data and script as one document.
+fn framed(data: &str) -> String {
+    let script = script();
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        digest(&script),
+        digest(STYLE)
+    );
+    // The data come last: whatever stands in them is looked at by nobody.
+    let parts = [("{policy}", &*policy), ("{style}", STYLE), ("{script}", &*script), ("{data}", data)];
+    let mut page = String::new();
+    let mut rest = FRAME;
+    while let Some((at, (mark, part))) =
+        parts.iter().filter_map(|part| Some((rest.find(part.0)?, part))).min_by_key(|(at, _)| *at)
+    {
+        page.push_str(&rest[..at]);
+        page.push_str(part);
+        rest = &rest[at + mark.len()..];
+    }
+    page.push_str(rest);
+    page
+}
+
+/// All of it in a scope of its own.
+fn script() -> String {
+    format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat())
+}
+
+fn digest(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}

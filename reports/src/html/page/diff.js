@@ -1,0 +1,161 @@
+// A run beside an earlier one: the same JSON as `gateproof report diff BEFORE HERE --format json`.
+
+/** In the order of bytes, as Rust has it, and not of UTF-16. */
+function order(a, b) {
+  const [left, right] = [Array.from(a), Array.from(b)];
+  const at = left.findIndex((c, index) => c !== right[index]);
+  if (at < 0) return left.length - right.length;
+  return at >= right.length ? 1 : left[at].codePointAt(0) - right[at].codePointAt(0);
+}
+
+/** Name and number of an execution. */
+function repeatOf(name) {
+  const at = name.lastIndexOf("#");
+  const number = name.slice(at + 1);
+  const counts = at >= 0 && /^\+?[0-9]+$/.test(number) && Number(number) <= 4294967295;
+  return counts ? [name.slice(0, at), Number(number)] : [name, 1];
+}
+
+const PASSED = { passed: true, failed: false, late: false, knownFailure: false };
+
+/** The runs of one side. */
+function side(records) {
+  const runs = [...records].sort((a, b) => order(a.date, b.date));
+  const executions = new Map();
+  for (const scenario of runs.flatMap((run) => run.scenarios)) {
+    const [name] = repeatOf(scenario.name);
+    if (!executions.has(name)) executions.set(name, []);
+    executions.get(name).push(scenario);
+  }
+  const of = (name) => executions.get(name) || [];
+  const verdicts = (name) => of(name).map((one) => PASSED[one.outcome]).filter((one) => one !== undefined);
+  const onlyKnown = (name) => {
+    const failures = of(name).filter((one) => PASSED[one.outcome] === false);
+    return failures.length > 0 && failures.every((one) => one.outcome === "knownFailure");
+  };
+  const state = (name) => {
+    const all = verdicts(name);
+    if (all.includes(true)) return all.includes(false) ? "flaky" : "passed";
+    if (!all.includes(false)) return "untested";
+    return onlyKnown(name) ? "known" : "failed";
+  };
+  const misses = (name) =>
+    of(name).flatMap((one) => one.findings || []).filter((one) => one.severity === "failure" && !one.consequence);
+  const whyUntested = (name) => {
+    const last = of(name).at(-1);
+    if (!last) return "it was not selected";
+    const how = { skipped: "skipped", notSupported: "not supported" }[last.outcome] || "inconclusive";
+    return last.reason === undefined ? how : `${how}: ${last.reason}`;
+  };
+  const names = [...executions.keys()].sort(order);
+  return { runs, latest: runs.at(-1), names, of, verdicts, onlyKnown, state, misses, whyUntested };
+}
+
+/** How a state changed; nothing if it did not, or not so that it matters. */
+function change(before, here) {
+  if (before === here && (here === "passed" || here === "untested")) return null;
+  if (here === "untested") return "noLongerTested";
+  if (before === "flaky") return "wasFlaky";
+  if (here === "flaky") return "newlyFlaky";
+  const failed = (state) => state === "failed" || state === "known";
+  if (failed(here)) return failed(before) ? "stillFailing" : "newlyFailing";
+  return failed(before) ? "newlyPassing" : "newlyTested";
+}
+
+const RANKS = Object.keys(CHANGES);
+
+/** By change, then by name. */
+function ranked(all, name) {
+  return all.sort((a, b) => RANKS.indexOf(a.change) - RANKS.indexOf(b.change) || order(a[name], b[name]));
+}
+
+function circumstances(before, here) {
+  const said = (value) => (value === undefined || value === null ? "none" : value);
+  const of = ({ producer, target, arguments: words }) => [
+    ["harness", producer],
+    ["target", target.name],
+    ["edition", said(target.edition)],
+    ["class", said(target.gatewayClass)],
+    ["controller", said(target.controllerName)],
+    ["release", said(target.gatewayApiVersion)],
+    ["channel", said(target.gatewayApiChannel)],
+    ["definitions", said(target.definitions)],
+    ["options", words && words.length > 0 ? words.join(" ") : "none"],
+  ];
+  const now = of(here);
+  return of(before)
+    .map(([what, value], index) => ({ what, before: value, here: now[index][1] }))
+    .filter((one) => one.before !== one.here);
+}
+
+function changedScenarios(before, here) {
+  const names = [...new Set([...before.names, ...here.names])].sort(order);
+  const changed = names.flatMap((name) => {
+    const [was, is] = [before.state(name), here.state(name)];
+    const how = change(was, is);
+    if (how === null) return [];
+    const told = new Set(before.misses(name).map((one) => one.expectation));
+    const findings = here.misses(name).filter((one) => !told.has(one.expectation) && told.add(one.expectation));
+    const one = {
+      scenario: name,
+      change: how,
+      before: was,
+      here: is,
+      known: here.onlyKnown(name),
+      executions: [before.verdicts(name).length, here.verdicts(name).length],
+      findings,
+    };
+    if (is === "untested") one.reason = here.whyUntested(name);
+    return [one];
+  });
+  return ranked(changed, "scenario");
+}
+
+function changedRules(before, here) {
+  const rules = (of) => {
+    const found = new Map();
+    for (const rule of of.runs.flatMap((run) => run.contract)) {
+      if (rule.severity !== "failure") continue;
+      if (!found.has(rule.name)) found.set(rule.name, { rule: rule.name, known: true, clauses: rule.clauses, seen: null });
+      const [kept, breach] = [found.get(rule.name), (rule.breaches || [])[0]];
+      if (breach) {
+        kept.known = kept.known && rule.known !== undefined;
+        if (kept.seen === null) kept.seen = `${breach.object} ${breach.path}: ${breach.seen}`;
+      }
+    }
+    return found;
+  };
+  const state = (rule) => (!rule ? "untested" : rule.seen === null ? "passed" : "failed");
+  const [was, is] = [rules(before), rules(here)];
+  const changed = [...new Set([...was.keys(), ...is.keys()])].sort(order).flatMap((name) => {
+    const [old, now] = [was.get(name), is.get(name)];
+    const how = change(state(old), state(now));
+    // Which kinds are watched follows from what was selected: that a rule held for one more is no news.
+    if (how === null || how === "newlyTested") return [];
+    const rule = now || old;
+    const one = { rule: name, change: how, known: rule.seen !== null && rule.known, clauses: rule.clauses };
+    if (now && now.seen !== null) one.seen = now.seen;
+    return [one];
+  });
+  return ranked(changed, "rule");
+}
+
+/** Two sides beside each other. */
+function diff(recordsBefore, recordsHere) {
+  const [before, here] = [side(recordsBefore), side(recordsHere)];
+  const tested = (of) => of.names.filter((name) => of.state(name) !== "untested").length;
+  const features = (record) => [...new Set(record.target.features)].sort(order);
+  const [had, has] = [features(before.latest), features(here.latest)];
+  return {
+    runs: [before.runs.length, here.runs.length],
+    tested: [tested(before), tested(here)],
+    circumstances: circumstances(before.latest, here.latest),
+    scenarios: changedScenarios(before, here),
+    contract: changedRules(before, here),
+    featuresClaimed: has.filter((feature) => !had.includes(feature)),
+    featuresDropped: had.filter((feature) => !has.includes(feature)),
+    slower: slower(before, here),
+    interrupted: here.runs.some((run) => run.interrupted),
+    gate: [],
+  };
+}
