@@ -1,0 +1,164 @@
+//! `gateproof report trace`: a run for Perfetto and other readers of Chrome's trace format.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gateproof_report::record::RunRecord;
+use gateproof_report::terminal;
+use gateproof_report::trace::{self, Execution, Happening, Trace, What};
+
+use super::report_dir::{EVENTS, file_of};
+use super::{Failure, Outcome, output, report};
+use crate::exit_codes;
+use crate::log::{self, Body, Elapsed, Event, Exchange, ProbeRequest, Role, Scope, Write, WriteOutcome};
+
+/// Write a run as a trace, with its lanes, scenarios, steps, stages, waits and probes, to standard output.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  gateproof report trace gateproof-report > trace.json
+
+https://ui.perfetto.dev opens it, and so does chrome://tracing. docs/reports.md says what is where.")]
+pub(super) struct Args {
+    /// The report directory of a run
+    dir: PathBuf,
+}
+
+/// Runs the verb.
+pub(super) fn run(args: &Args) -> Outcome {
+    let record = report::read_record(&args.dir)?;
+    let file = file_of(&args.dir, EVENTS)?;
+    // Of a record alone nobody knows when anything was.
+    let file = if args.dir.is_dir() { file } else { args.dir.with_file_name(EVENTS) };
+    let events = log::codec::read(&report::read(&file)?).map_err(|error| {
+        Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
+    })?;
+    let text = trace::json(&trace_of(&events, &record))
+        .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
+    output::out(format_args!("{text}"));
+    Ok(exit_codes::PASSED)
+}
+
+/// What of a log and its record is in the trace.
+fn trace_of(events: &[Arc<Event>], record: &RunRecord) -> Trace {
+    let records: HashMap<&str, _> = record.scenarios.iter().map(|one| (&*one.name, one)).collect();
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    let mut trace = Trace {
+        target: record.target.name.clone(),
+        date: record.date.clone(),
+        producer: record.producer.clone(),
+        ..Trace::default()
+    };
+    for event in events {
+        let at = event.at.0;
+        let into = match &event.scope {
+            Scope::Scenario(name) => {
+                if matches!(event.body, Body::ScenarioStarted(_)) {
+                    open.insert(name, trace.executions.len());
+                    // What was run before all scenarios is in no record.
+                    let record = records.get(&**name);
+                    trace.executions.push(Execution {
+                        name: name.to_string(),
+                        outcome: record.map_or("none", |one| terminal::word(one.outcome)).to_lowercase(),
+                        from: at,
+                        to: at,
+                        stages: record.map(|one| one.stages.clone()).unwrap_or_default(),
+                        happenings: Vec::new(),
+                    });
+                    continue;
+                }
+                let Some(execution) = open.get(&**name).and_then(|index| trace.executions.get_mut(*index)) else {
+                    continue;
+                };
+                execution.to = execution.to.max(at);
+                &mut execution.happenings
+            }
+            Scope::Run | Scope::Pool(_) => &mut trace.happenings,
+        };
+        into.extend(happening(event.at, &event.body));
+    }
+    trace
+}
+
+/// What an event is in a trace; nothing if it is not in it.
+fn happening(at: Elapsed, body: &Body) -> Option<Happening> {
+    let mut more: BTreeMap<&'static str, String> = BTreeMap::new();
+    let since = |by: u64| at.0.saturating_sub(by);
+    let (what, step, from, name) = match body {
+        Body::Wrote(write) => {
+            more.insert("answer", answer(write));
+            let verb = format!("{:?}", write.verb).to_lowercase();
+            (What::Wrote, Some(write.step), at.0, format!("{verb} {}", write.key))
+        }
+        Body::Made(write) => {
+            more.insert("answer", answer(write));
+            let verb = format!("{:?}", write.verb).to_lowercase();
+            (What::Wrote, None, at.0, format!("own {verb} {}", write.key))
+        }
+        Body::Observed { key, change, object } => {
+            let metadata = object.get("metadata");
+            let of = |field: &str| metadata.and_then(|metadata| metadata.get(field)).map(ToString::to_string);
+            more.extend(of("generation").map(|generation| ("generation", generation)));
+            let change = format!("{change:?}").to_lowercase();
+            (What::Changed, None, at.0, format!("{change} {key}"))
+        }
+        Body::Probed { step, attempt, role, exchange } => {
+            more.insert("attempt", attempt.to_string());
+            more.insert("id", exchange.id.clone());
+            more.insert("answer", came(exchange));
+            let role = match role {
+                Role::Main => "probe",
+                Role::Contrast => "contrast",
+                Role::Reach => "reach",
+            };
+            (What::Probed, Some(*step), exchange.started.0.min(at.0), format!("{role} {}", asked(&exchange.request)))
+        }
+        Body::Journal { step, entries } => (What::Other, Some(*step), at.0, format!("journal of {}", entries.len())),
+        Body::Looked { step, .. } => (What::Other, Some(*step), at.0, "looked".to_owned()),
+        Body::Renewed { step, .. } => (What::Other, Some(*step), at.0, "watches renewed".to_owned()),
+        Body::Quiesced { step, .. } => (What::Other, Some(*step), at.0, "writes stopped".to_owned()),
+        Body::Scripted { step, service, .. } => (What::Other, Some(*step), at.0, format!("script for {service}")),
+        Body::Marked { step, service, .. } => (What::Other, Some(*step), at.0, format!("mark at {service}")),
+        Body::Requested { step, service, asked, .. } => {
+            (What::Other, Some(*step), at.0.max(asked.0), format!("requests of {service}"))
+        }
+        Body::Listed { step, .. } => (What::Other, Some(*step), at.0, "listed".to_owned()),
+        Body::Waited { by } => (What::Waited, None, since(*by), "waits for another run".to_owned()),
+        Body::Lagged { by } => (What::Hindered, None, since(*by), "the harness was late".to_owned()),
+        Body::Unreachable { by } => (What::Hindered, None, since(*by), "no API server".to_owned()),
+        Body::Sighted { kind, by, .. } => (What::Hindered, None, since(*by), format!("blind for {kind}")),
+        Body::Gap { resource, reason } => {
+            more.insert("reason", reason.clone());
+            (What::Hindered, None, at.0, format!("gap in {resource}"))
+        }
+        _ => return None,
+    };
+    Some(Happening { what, step, name, from, to: at.0, more })
+}
+
+fn answer(write: &Write) -> String {
+    match &write.outcome {
+        WriteOutcome::Admitted { generation, .. } => format!("admitted as generation {generation}"),
+        WriteOutcome::Refused { code, reason, .. } => format!("refused with {code} {reason}"),
+        WriteOutcome::Failed { error } => format!("failed: {error}"),
+    }
+}
+
+fn asked(request: &ProbeRequest) -> String {
+    match request {
+        ProbeRequest::Http(http) => format!("{} {}{}", http.method, http.authority, http.target),
+        ProbeRequest::Tcp { host, port, .. } => format!("tcp {host}:{port}"),
+        ProbeRequest::Udp { host, port, .. } => format!("udp {host}:{port}"),
+    }
+}
+
+/// How an attempt ended, in a few words.
+fn came(exchange: &Exchange) -> String {
+    match (&exchange.error, &exchange.http) {
+        (Some(error), _) => format!("{error:?}"),
+        (None, Some(http)) => format!("status {}", http.status),
+        (None, None) if exchange.tcp.is_some() || exchange.udp.is_some() => "ended".to_owned(),
+        (None, None) => "none".to_owned(),
+    }
+}

@@ -1,0 +1,168 @@
+//! `gateproof report trend`: what became of scenarios over many runs, and which runs need be kept no longer.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use gateproof_report::record::RunRecord;
+use gateproof_report::trend::{self, Keep, Run};
+use jiff::Timestamp;
+
+use super::output::{self, tell};
+use super::report_dir::{RECORD, prune};
+use super::{Failure, Outcome, diff, report};
+use crate::exit_codes;
+
+/// How deep directories are searched: artefacts of a CI have a folder or two around the reports.
+const DEPTH: usize = 5;
+/// Of how many files it is told why they could not be read.
+const NOTES: usize = 20;
+
+/// Show how scenarios went over many runs: what broke, was fixed, is flaky or slower, and since when.
+///
+/// Every report directory below the named ones is a run, and so is every record.json that was saved under another name. They
+/// stand in order of their dates.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gateproof report trend runs/
+  gateproof report trend runs/ --as html > trend.html
+  gateproof report trend runs/ --keep 30 --keep-days 90           what would be pruned
+  gateproof report trend runs/ --keep 30 --keep-days 90 --prune
+
+A run is kept if --keep or --keep-days keeps it; the last run and the last green one always are.
+Of a pruned run the files go that stand on the list of its directory (gateproof-files.txt), and the
+directory if nothing else is in it. Nothing is ever deleted without --prune.")]
+pub(super) struct Args {
+    /// Directories of runs
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// As what
+    #[arg(long = "as", value_enum, default_value_t = Form::Text)]
+    form: Form,
+    /// So many runs are shown, the last ones
+    #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    last: u16,
+    /// Show the scenarios that passed in every run, too, as text
+    #[arg(long)]
+    all: bool,
+    /// Keep so many of the newest runs
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+    /// Keep the runs that are no older than so many days
+    #[arg(long, value_name = "DAYS")]
+    keep_days: Option<u32>,
+    /// Delete the reports of the runs that are not kept
+    #[arg(long)]
+    prune: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    /// For people.
+    Text,
+    /// A page that needs nothing beside it.
+    Html,
+    /// For programs.
+    Json,
+}
+
+/// Runs the verb.
+pub(super) fn run(args: &Args) -> Outcome {
+    let keep = Keep { newest: args.keep, days: args.keep_days };
+    if args.prune && !keep.is_given() {
+        return Err(Failure::usage("--prune does not know what to keep", "add --keep N, --keep-days DAYS, or both"));
+    }
+    let mut found = Found { last: usize::from(args.last), ..Found::default() };
+    for path in &args.paths {
+        if !path.exists() {
+            return Err(Failure::usage(format!("cannot read {}: it is not there", path.display()), "check the path"));
+        }
+        found.search(path, DEPTH);
+    }
+    if found.runs.is_empty() {
+        let why = found.notes.first().map(|note| format!("; {note}")).unwrap_or_default();
+        let paths: Vec<String> = args.paths.iter().map(|path| path.display().to_string()).collect();
+        let problem = format!("{}: there is no record of a run{why}", paths.join(", "));
+        return Err(Failure::usage(problem, "name directories with report directories of runs in them"));
+    }
+    diff::one_dialect(found.shown.values())?;
+    let older = found.runs.len() - found.shown.len();
+    let shown: Vec<(String, RunRecord)> =
+        found.shown.into_iter().map(|((_, place), record)| (name(&place), record)).collect();
+    let mut trend = trend::trend(&shown, older);
+    let more = found.notes.len().saturating_sub(NOTES);
+    trend.notes.extend(found.notes.into_iter().take(NOTES));
+    if more > 0 {
+        trend.notes.push(format!("{more} more could not be read"));
+    }
+    match args.form {
+        Form::Text => output::out(format_args!("{}", trend::render(&trend, args.all))),
+        Form::Html => output::out(format_args!("{}", trend::html(&trend))),
+        Form::Json => output::json(&trend)?,
+    }
+    let runs: Vec<Run> = found.runs.into_values().collect();
+    for old in keep.prunable(&runs, Timestamp::now()) {
+        let (place, date) = (&old.place, &old.date);
+        if !args.prune {
+            tell!("{place} of {date} would be pruned");
+            continue;
+        }
+        match prune(Path::new(place))? {
+            Ok(files) => tell!("pruned {place} of {date}: {files} files"),
+            Err(why) => tell!("{place} of {date} is left: {why}"),
+        }
+    }
+    Ok(exit_codes::PASSED)
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// What a search found. Of all runs it keeps a few numbers, and of the last ones everything.
+#[derive(Default)]
+struct Found {
+    last: usize,
+    /// By date and place.
+    runs: BTreeMap<(String, PathBuf), Run>,
+    shown: BTreeMap<(String, PathBuf), RunRecord>,
+    notes: Vec<String>,
+}
+
+impl Found {
+    /// A directory of reports, a record, or a directory with such in it. What cannot be read is noted.
+    fn search(&mut self, path: &Path, depth: usize) {
+        let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
+        if !path.is_dir() || path.join(RECORD).is_file() {
+            self.read(path);
+            return;
+        }
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) => return self.notes.push(format!("cannot read {}: {error}", path.display())),
+        };
+        let mut entries: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        entries.sort();
+        for entry in entries {
+            let is_record = entry.extension().is_some_and(|extension| extension == "json") && entry.is_file();
+            if is_record || (depth > 0 && entry.is_dir() && !is_link(&entry)) {
+                self.search(&entry, depth - usize::from(!is_record));
+            }
+        }
+    }
+
+    fn read(&mut self, path: &Path) {
+        let record = match report::read_record(path) {
+            Ok(record) => record,
+            Err(failure) => return self.notes.push(failure.message()),
+        };
+        let key = (record.date.clone(), path.to_owned());
+        self.runs.insert(key.clone(), trend::summary(&name(path), &record));
+        self.shown.insert(key, record);
+        if self.shown.len() > self.last {
+            self.shown.pop_first();
+        }
+    }
+}
