@@ -28,7 +28,7 @@ pub fn claimed(report: &ConformanceReport, rules: &[ProfileRule]) -> Claims {
 }
 
 /// Profiles had shorter names up to v1.0.
-fn current_name(name: &str) -> &str {
+pub(crate) fn current_name(name: &str) -> &str {
     match name {
         "HTTP" => "GATEWAY-HTTP",
         "TLS" => "GATEWAY-TLS",

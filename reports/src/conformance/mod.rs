@@ -3,11 +3,14 @@
 mod build;
 mod claims;
 mod lint;
+mod submit;
 mod types;
 
 pub use build::{Identity, LeftOut, Mode, ProfileRule, Why, Withheld, build};
 pub use claims::{Claims, claimed};
+pub(crate) use claims::current_name;
 pub use lint::{Defect, KnownTest, lint};
+pub use submit::{About, Submission, submission};
 pub use types::{
     ConformanceReport, Extended, Implementation, ProfileReport, ReadError, Statistics, Status, TestResult,
 };
