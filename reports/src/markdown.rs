@@ -107,7 +107,7 @@ fn contract(out: &mut String, record: &RunRecord) {
 
 /// A text that others chose, as code: within it nothing is a link, an image, HTML, a mention or a number of an issue, neither to
 /// Markdown nor to the sites that make more of it afterwards. Good for cells of tables too.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text = terminal::printable(text);
     // A cell ends at a bar even within code, unless a backslash is before it, and that one must not belong to another one.
     let text = text.replace("\\|", "\\u{5c}|").replace('|', "\\|");

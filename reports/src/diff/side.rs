@@ -53,17 +53,17 @@ impl<'a> Side<'a> {
     }
 
     /// The scenarios that were selected, by plain name.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.executions.keys().copied()
     }
 
     /// How many scenarios came to a verdict.
-    pub(super) fn tested(&self) -> usize {
+    pub(crate) fn tested(&self) -> usize {
         self.names().filter(|name| self.state(name) != State::Untested).count()
     }
 
     /// The executions of a scenario.
-    pub(super) fn executions(&self, name: &str) -> &[&'a ScenarioRecord] {
+    pub(crate) fn executions(&self, name: &str) -> &[&'a ScenarioRecord] {
         self.executions.get(name).map_or(&[], Vec::as_slice)
     }
 
@@ -73,7 +73,7 @@ impl<'a> Side<'a> {
     }
 
     /// What the executions of a scenario came to.
-    pub(super) fn state(&self, name: &str) -> State {
+    pub(crate) fn state(&self, name: &str) -> State {
         let verdicts: Vec<bool> = self.executions(name).iter().filter_map(|one| has_passed(one)).collect();
         match (verdicts.contains(&true), verdicts.contains(&false)) {
             (true, true) => State::Flaky,
