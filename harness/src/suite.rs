@@ -3,6 +3,7 @@
 mod canary;
 mod clauses;
 mod definitions;
+mod digest;
 mod error;
 mod kubernetes;
 mod made;

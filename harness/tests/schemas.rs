@@ -22,7 +22,7 @@ const RUN: [&str; 7] = [
 ];
 
 /// Keys whose values somebody else shapes, or that map names to values: whatever stands there is no field of ours.
-const OPEN: [&str; 15] = [
+const OPEN: [&str; 17] = [
     "object",
     // Of several dialects: it has a schema of its own.
     "document",
@@ -30,6 +30,8 @@ const OPEN: [&str; 15] = [
     "echo",
     "patch",
     "kills",
+    "manifests",
+    "counts",
     "profiles",
     "namespaces",
     "hosts",
@@ -109,10 +111,27 @@ fn documents(dir: &Path, testbed: &TestbedProcess, subject: &str) -> Option<Vec<
             let of = |reports| json_of(dir, &["report", "diagnose", reports, "--format", "json"]);
             vec![of("red"), of("gateproof-report")]
         }
+        "report-badge" => vec![json_of(dir, &["report", "badge", "gateproof-report", "--as", "json"])],
         "report-diff" => {
             let gate = "--gate=new-failures,at-least=1";
             let words = ["report", "diff", "gateproof-report", "gateproof-report", gate, "--format", "json"];
             vec![json_of(dir, &words)]
+        }
+        "report-matrix" => {
+            // Of somebody else, and with what has to be tolerated, so that every kind of entry is there.
+            let report = file(&dir.join("gateproof-report/conformance-report.yaml"));
+            let other = report.replace("organization: gateproof", "organization: other").replace("standard", "both");
+            std::fs::create_dir_all(dir.join("reports")).unwrap();
+            std::fs::write(dir.join("reports/one.yaml"), report).unwrap();
+            std::fs::write(dir.join("reports/other.yaml"), other.replace("experimental", "both")).unwrap();
+            std::fs::write(dir.join("reports/pod.yaml"), "kind: Pod\n").unwrap();
+            vec![json_of(dir, &["report", "matrix", "reports", "--as", "json"])]
+        }
+        "report-trend" => vec![json_of(dir, &["report", "trend", "gateproof-report", "--as", "json"])],
+        "report-requirements" => vec![json_of(dir, &["report", "requirements", "gateproof-report", "--as", "json"])],
+        "report-verify" => {
+            std::fs::write(dir.join("gateproof-report/summary.md"), "edited").unwrap();
+            vec![json_of(dir, &["report", "verify", "gateproof-report", "--format", "json"])]
         }
         "clean" => {
             let kubeconfig = testbed.kubeconfig.to_str().unwrap();

@@ -46,6 +46,18 @@ pub enum KnownState {
     NotTried,
 }
 
+impl KnownState {
+    /// What became of an entry of which this was seen and this passed, on a day given as RFC 3339.
+    pub fn of(entry: &KnownFailure, date: &str, seen: &[String], passed: &[String]) -> KnownState {
+        match (seen.is_empty(), passed.is_empty()) {
+            (_, false) => KnownState::UnexpectedPass,
+            (false, true) if !entry.holds_on(date) => KnownState::Expired,
+            (false, true) => KnownState::Seen,
+            (true, true) => KnownState::NotTried,
+        }
+    }
+}
+
 /// An entry, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -63,8 +63,45 @@ pub struct RunRecord {
     /// What the run made, or was to restore, and could not: somebody has to look after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leftovers: Vec<LeftoverRecord>,
+    /// What it was of, so that it can be told whether another run was of the same. Not of runs from before there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digests: Option<Digests>,
+    /// Which part of its selection it is, if other runs have the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardRecord>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
+}
+
+/// SHA-256 of what a run was of, in hexadecimal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Digests {
+    /// What targets are judged by beside scenarios: dialect, contract, clauses, features.
+    pub suite: String,
+    /// The text of each selected scenario, by its name.
+    pub manifests: BTreeMap<String, String>,
+    /// What the target said of itself: class, release, claims and kinds.
+    pub target: String,
+    /// How it was run: the harness, the arguments that decide verdicts, and the table of limits.
+    pub environment: String,
+}
+
+/// Which part of a selection a run is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShardRecord {
+    /// From 1.
+    pub part: usize,
+    /// How many there are.
+    pub parts: usize,
+    /// How many scenarios are selected in all parts together.
+    pub selected: usize,
+    /// SHA-256 of the names and texts of these, in hexadecimal: the same in every part.
+    pub selection: String,
+    /// Scenarios that are in no part, and that the target could have run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// Something that a run could not remove or restore.

@@ -50,6 +50,8 @@ fn record(scenarios: &[(&str, Outcome)]) -> RunRecord {
         contract: vec![],
         known_failures: vec![],
         leftovers: vec![],
+        digests: None,
+        shard: None,
         duration_ms: 0,
     }
 }

@@ -1,7 +1,6 @@
 //! `gateproof faults`: the kill matrix.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,6 +11,7 @@ use super::list::no_reference;
 use super::options::{scenarios_of, unknown_of};
 use super::output::{Format, say, tell};
 use super::run::run_failure;
+use super::shard::Shard;
 use super::{Failure, Outcome, own};
 use crate::dialects::Reference;
 use crate::exit_codes;
@@ -81,32 +81,6 @@ pub(crate) struct Args {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-/// One of several parts of something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shard {
-    part: usize,
-    parts: usize,
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Shard, String> {
-        let numbers = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
-        match numbers {
-            Some((part, parts)) if 1 <= part && part <= parts => Ok(Shard { part, parts }),
-            _ => Err(format!("`{text}` is no part of several, such as 2/4")),
-        }
-    }
-}
-
-impl Shard {
-    /// What is of this part: each one of so many, so that neighbours, which take about as long, are in different parts.
-    fn of<T>(self, all: Vec<T>) -> Vec<T> {
-        all.into_iter().skip(self.part - 1).step_by(self.parts).collect()
-    }
 }
 
 /// What fails waits for its deadline, so there may be more targets than cores; with many more, what does not fail is late.
@@ -340,33 +314,4 @@ fn print_proof(found: &Proof, format: Format, documents: &mut Documents) -> Outc
         );
     }
     Ok(if found.survivors.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case("0/4")]
-    #[case("5/4")]
-    #[case("1/0")]
-    #[case("2")]
-    #[case("a/b")]
-    #[case("-1/4")]
-    fn what_is_no_part_is_told(#[case] text: &str) {
-        assert!(text.parse::<Shard>().unwrap_err().starts_with(&format!("`{text}` is no part")));
-    }
-
-    #[test]
-    fn all_parts_are_the_whole() {
-        let all: Vec<usize> = (0..10).collect();
-        let parts = (1..=4).map(|part| Shard { part, parts: 4 }.of(all.clone()));
-        let mut together: Vec<usize> = parts.flatten().collect();
-        together.sort_unstable();
-        assert_eq!(together, all);
-        assert_eq!("1/1".parse::<Shard>().unwrap().of(all.clone()), all);
-    }
 }

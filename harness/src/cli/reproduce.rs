@@ -15,6 +15,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         selection,
         target,
         tuning,
+        shard: _,
         report_dir: _,
         logs_from: _,
         rerun_failed: _,
@@ -160,7 +161,7 @@ mod tests {
     #[case::nothing("", "")]
     #[case::selection("httproute-* GEP1364-41", "")]
     #[case::how_it_goes_about_it(
-        "--jobs 3 --fail-fast --repeat 2 --keep always --skip tcproute-* --report-dir x --logs-from a/b=c --format json",
+        "--jobs 3 --fail-fast --repeat 2 --keep always --skip tcproute-* --shard 1/2 --report-dir x --logs-from a/b=c --format json",
         ""
     )]
     #[case::who("--organization us --project it --contact me --mode default", "")]

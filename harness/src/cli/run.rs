@@ -13,6 +13,7 @@ use super::options::{Selected, Selection, Target, connect_failure, known_failure
 use super::output::{self, Format, FormatArg, say, tell};
 use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
+use super::shard::Shard;
 use super::tuning::Tuning;
 use super::{Failure, Outcome, diagnose, interrupt, options_from, own, report, reports, reproduce, served, several};
 use crate::cluster::api::chain;
@@ -20,6 +21,7 @@ use crate::cluster::clean::Leftover;
 use crate::cluster::discover::DiscoverError;
 use crate::cluster::pod_logs::LogSource;
 use crate::exit_codes;
+use crate::run::origin::{self, Part};
 use crate::run::{self, Preflight, RunError, RunOptions, RunOutput};
 use crate::scenario::Scenario;
 
@@ -33,6 +35,10 @@ pub(crate) struct Args {
     pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
+
+    /// Run one part of the selection alone, of as many as are named, such as 2/4; `report merge` puts all of them together
+    #[arg(long, value_name = "PART/PARTS")]
+    pub(crate) shard: Option<Shard>,
 
     /// Where reports go
     #[arg(long, value_name = "DIR", default_value = "gateproof-report")]
@@ -76,6 +82,7 @@ Examples:
   gateproof run GEP1364-41 --target embedded:ignores-reference-grants
   gateproof run --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
   gateproof run --rerun-failed gateproof-report
+  gateproof run --shard 2/4 --report-dir part-2               a quarter of it, for one of four machines
   gateproof run --dialect gateway-api,kuadrant,aso
   gateproof run 'aso-*' KUADRANT-22 --dialect kuadrant,aso    each in the dialect that has it
   gateproof run --gateway-class my-class --known-failures known-failures.yaml";
@@ -145,7 +152,13 @@ pub(super) struct Prepared {
 
 /// Reads the arguments of a run for one dialect.
 pub(super) async fn prepared(mut args: Args) -> Result<Prepared, Failure> {
-    let Selected { suite, chosen: scenarios, all } = args.selection.among_all()?;
+    let Selected { suite, chosen, all } = args.selection.among_all()?;
+    let part = args.shard.map(|shard| Part { part: shard.part, parts: shard.parts, whole: origin::manifests(&chosen) });
+    let scenarios = match args.shard {
+        Some(shard) if shard.parts > chosen.len() => return Err(too_many(shard, chosen.len())),
+        Some(shard) => shard.of(chosen),
+        None => chosen,
+    };
     let mut options = args.target.options(&suite).await?;
     args.tuning.apply(&mut options, &all, &suite)?;
     served::hold(&suite, &args.selection.files, &scenarios, &options).await?;
@@ -157,7 +170,15 @@ pub(super) async fn prepared(mut args: Args) -> Result<Prepared, Failure> {
     options.preflight &= !args.skip_preflight;
     options.logs_from.clone_from(&args.logs_from);
     options.arguments = reproduce::arguments(&args);
+    let unreadable = |error| Failure::usage(error, "nothing was applied");
+    options.suite = Some(suite.digest().map_err(unreadable)?);
+    options.part = part;
     Ok(Prepared { args, options, scenarios })
+}
+
+fn too_many(shard: Shard, selected: usize) -> Failure {
+    let problem = format!("--shard {shard}: {selected} scenarios are selected, so some of the parts would have none");
+    Failure::usage(problem, format!("name at most {selected} parts; nothing was applied"))
 }
 
 /// Carries it out, with reports in this directory.

@@ -6,12 +6,16 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use gateproof_report::badge::Badge;
 use gateproof_report::compare::Comparison;
 use gateproof_report::diff::Diff;
+use gateproof_report::matrix;
 use gateproof_report::record::RunRecord;
+use gateproof_report::requirements::Account;
+use gateproof_report::trend::Trend;
 
 use super::output::{self, Format, FormatArg};
-use super::{Failure, Outcome, clean, each, explain, list, plan, replay, report, testbed};
+use super::{Failure, Outcome, clean, each, explain, list, plan, replay, report, testbed, verify};
 use crate::diagnosis::Diagnosis;
 use crate::exit_codes;
 use crate::kill::{Matrix, Proof, Varied};
@@ -53,7 +57,11 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "manifest", about: "a scenario manifest", schema: manifest },
     Subject { name: "known-failures", about: "a file for run --known-failures", schema: known_failures },
     Subject { name: "events", about: "a line of events.jsonl", schema: of::<Line> },
-    Subject { name: "record", about: "record.json, and run and replay --format json", schema: of::<RunRecord> },
+    Subject {
+        name: "record",
+        about: "record.json, and run, replay and report merge --format json",
+        schema: of::<RunRecord>,
+    },
     Subject { name: "plan", about: "plan --format json", schema: of::<Vec<plan::Row>> },
     Subject { name: "plan-compare", about: "plan --compare --format json", schema: of::<Vec<Difference>> },
     Subject { name: "replay-at", about: "replay --gateway-api-version --format json", schema: of::<replay::AtRelease> },
@@ -81,7 +89,12 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report::FileDefect>> },
     Subject { name: "report-compare", about: "report compare --format json", schema: of::<Comparison> },
     Subject { name: "report-diagnose", about: "report diagnose --format json", schema: of::<Option<Diagnosis>> },
+    Subject { name: "report-matrix", about: "report matrix --as json", schema: of::<matrix::Matrix> },
+    Subject { name: "report-trend", about: "report trend --as json", schema: of::<Trend> },
     Subject { name: "report-diff", about: "report diff --format json", schema: of::<Diff> },
+    Subject { name: "report-badge", about: "report badge --as json", schema: of::<Badge> },
+    Subject { name: "report-requirements", about: "report requirements --as json", schema: of::<Account> },
+    Subject { name: "report-verify", about: "report verify --format json", schema: of::<verify::Verified> },
     Subject { name: "clean", about: "clean --format json", schema: of::<clean::Document> },
     Subject {
         name: "of-dialects",

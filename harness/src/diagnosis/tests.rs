@@ -69,6 +69,8 @@ fn record(scenarios: Vec<ScenarioRecord>, contract: Vec<ContractRecord>) -> RunR
         contract,
         known_failures: vec![],
         leftovers: vec![],
+        digests: None,
+        shard: None,
         duration_ms: 1,
     }
 }

@@ -25,7 +25,7 @@ use super::others::{Foreign, Others};
 use super::programmed::Known;
 use super::service::unanswered;
 use super::stirred::Stirred;
-use super::verdict::{Evidence, ShareRecord, Verdict, outcome};
+use super::verdict::{CameOut, Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Scope, Write};
 use crate::scenario::{Branch, ObjectRef, Scenario, Step, SubjectExpectation, Verb};
 
@@ -47,6 +47,7 @@ pub struct Judge {
     stages: Vec<Stage>,
     shares: Vec<ShareRecord>,
     probes: Vec<ProbeRecord>,
+    came_out: Vec<CameOut>,
     checked: u64,
     inconclusive: Option<String>,
     slowest: Duration,
@@ -89,6 +90,7 @@ impl Judge {
             stages: Vec::new(),
             shares: Vec::new(),
             probes: Vec::new(),
+            came_out: Vec::new(),
             checked: 0,
             inconclusive: None,
             slowest: Duration::ZERO,
@@ -312,6 +314,7 @@ impl Judge {
             stages: self.stages.clone(),
             shares: self.shares.clone(),
             probes: self.probes.clone(),
+            came_out: self.came_out.clone(),
             checked: self.checked,
             contract: self.breaches(),
             contract_watched: self.contract.watched().clone(),

@@ -54,4 +54,4 @@ mod tests;
 
 pub use action::{Action, Context, Next, WriteTarget};
 pub use machine::Judge;
-pub use verdict::{ShareRecord, Verdict};
+pub use verdict::{CameOut, ShareRecord, Verdict};

@@ -20,6 +20,16 @@ pub struct ShareRecord {
     pub p: f64,
 }
 
+/// A step that came out, as far as it has to for the next one: whatever it asks was held against something, and nothing binding
+/// was missed for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CameOut {
+    /// The step.
+    pub step: usize,
+    /// Which of its legal ends a write came to.
+    pub ending: Option<usize>,
+}
+
 /// The verdict on one execution of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
@@ -35,6 +45,8 @@ pub struct Verdict {
     pub shares: Vec<ShareRecord>,
     /// What the answers to each probe came to.
     pub probes: Vec<ProbeRecord>,
+    /// The steps that came out, in their order.
+    pub came_out: Vec<CameOut>,
     /// Expectations that were held against something.
     pub checked: u64,
     /// Breaches of the status contract by objects of the scenario, with the rule's name `contract/<kind>/<rule>`.

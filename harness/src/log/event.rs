@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use gateproof_report::known::KnownFailure;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Authority, Carrier, Elapsed, Exchange, JournalEntry, ObjectKey, Role, ServiceRequest, Timing};
+use super::{Authority, Carrier, Elapsed, Exchange, JournalEntry, NotRun, ObjectKey, Role, RunStarted, ServiceRequest};
 
 /// One thing that happened, in the order in which the harness learned of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -228,72 +227,16 @@ pub enum Body {
     },
     /// The scenario's last event, written once no more can come.
     ScenarioEnded(Ended),
+    /// The selected scenarios that did not run.
+    NotRun {
+        /// In no order.
+        scenarios: Vec<NotRun>,
+    },
     /// Always the last event.
     RunEnded {
         /// Whether the user broke the run off.
         interrupted: bool,
     },
-}
-
-/// Facts about the run that verdicts and reports need.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RunStarted {
-    /// Version of this format.
-    pub format: u32,
-    /// Version of the harness.
-    pub harness: String,
-    /// Label value that marks everything that the run creates.
-    pub run_id: String,
-    /// Wall-clock time of the start, RFC 3339, for people and reports only.
-    pub date: String,
-    /// How the target was named by the user, such as `embedded` or `context kind-dev`.
-    pub target: String,
-    /// The arguments of the command line that decide verdicts, beside the selection.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub arguments: Vec<String>,
-    /// A file that holds these arguments, one a line, if they are too many for a line of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub options_file: Option<String>,
-    /// Whether the target is the embedded one.
-    pub embedded: bool,
-    /// The status language that the target speaks.
-    #[serde(default = "gateway_api")]
-    pub dialect: String,
-    /// Which edition of it is meant, if it has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edition: Option<String>,
-    /// The GatewayClass under test, in a dialect that has classes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gateway_class: Option<String>,
-    /// Its controller.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub controller_name: Option<String>,
-    /// The release that the target is judged by, such as `v1.6.1`: the bundle version of the installed CRDs, unless the user
-    /// chooses another. In a dialect that has releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gateway_api_version: Option<String>,
-    /// Its channel: `standard` or `experimental`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gateway_api_channel: Option<String>,
-    /// What the installed CRDs are of, if another release or channel is chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub definitions: Option<String>,
-    /// Features that the target is held to, sorted.
-    pub features: Vec<String>,
-    /// The scenarios that were selected, whether they run on the target or not; nothing if nobody says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selected: Option<Vec<String>>,
-    /// The user's file of known failures.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub known_failures: Vec<KnownFailure>,
-    /// The table of limits in force.
-    pub timing: Timing,
-}
-
-/// The dialect of logs that do not say which: there was no other.
-fn gateway_api() -> String {
-    "gateway-api".to_owned()
 }
 
 /// The names that a scenario's manifest is bound to for one execution.
@@ -493,7 +436,3 @@ pub enum Ended {
         error: String,
     },
 }
-
-#[cfg(test)]
-#[path = "event_tests.rs"]
-mod tests;

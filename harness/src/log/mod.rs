@@ -11,6 +11,7 @@ mod exchange;
 mod key;
 mod made;
 mod service;
+mod started;
 mod time;
 mod timing;
 
@@ -18,8 +19,8 @@ pub use authority::Authority;
 pub use digest::digest;
 pub use echo::EchoText;
 pub use event::{
-    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, RunStarted, Scope,
-    Sight, Write, WriteOutcome, WriteVerb,
+    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, Scope, Sight, Write,
+    WriteOutcome, WriteVerb,
 };
 pub use exchange::{
     Chain, ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, NO_PROTOCOL,
@@ -28,5 +29,6 @@ pub use exchange::{
 pub use key::ObjectKey;
 pub use made::Carrier;
 pub use service::ServiceRequest;
+pub use started::{NotRun, RunStarted};
 pub use time::Elapsed;
 pub use timing::{Timing, TimingProfile};

@@ -57,12 +57,7 @@ pub fn account(
             Some(_) => of_contract(entry, scenarios, contract),
             None => of_scenarios(entry, scenarios),
         };
-        let state = match (seen.is_empty(), passed.is_empty()) {
-            (_, false) => KnownState::UnexpectedPass,
-            (false, true) if !entry.holds_on(date) => KnownState::Expired,
-            (false, true) => KnownState::Seen,
-            (true, true) => KnownState::NotTried,
-        };
+        let state = KnownState::of(entry, date, &seen, &passed);
         KnownFailureRecord { entry: entry.clone(), state, seen, passed }
     };
     known.iter().map(became).collect()

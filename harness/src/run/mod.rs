@@ -4,6 +4,7 @@
 //! - [`ask`], [`preflight`]: whether the target can be tested, [`permissions`] among it
 //! - [`execute`]: one scenario's loop; [`session`]: all of them, and the clean-up
 //! - [`record`]: from the closed log to the run record; [`known`]: what of it the user expects
+//! - [`replay`]: a recorded run, judged again; [`looks`]: what it says of each clause; [`origin`]: what it is of
 
 pub mod admission;
 mod ask;
@@ -20,9 +21,11 @@ pub mod interrupt;
 pub mod known;
 mod lag;
 mod locks;
+pub mod looks;
 mod made;
 mod open;
 pub mod options;
+pub mod origin;
 mod otherwise;
 pub mod permissions;
 pub mod plan;
@@ -47,7 +50,7 @@ use crate::cluster::clean::{CleanScope, Cleaned, Leftover, clean};
 use crate::cluster::discover::Facts;
 use crate::cluster::names;
 use crate::cluster::pod_logs::PodLog;
-use crate::log::{Body, Event, RunStarted, Scope};
+use crate::log::{Body, Event, NotRun, RunStarted, Scope};
 use crate::scenario::Scenario;
 
 pub use options::{Bystander, Conduct, FeatureChoice, Keep, RunOptions, Skip, TargetChoice};
@@ -136,7 +139,7 @@ async fn run_on(
     scenarios: &[Arc<Scenario>],
     reporter: &mut dyn Progress,
 ) -> Result<RunOutput, RunError> {
-    let Opened { env, tidy, observer, lag, started, set_up, entries, trial } =
+    let Opened { env, tidy, observer, lag, started, left_out, set_up, entries, trial } =
         open(target, options, scenarios, Purpose::Run, reporter).await?;
     let run_id = set_up.run_id.clone();
     let outcomes = AssertUnwindSafe(session(&env, &tidy, options, set_up, reporter)).catch_unwind().await;
@@ -166,16 +169,14 @@ async fn run_on(
         let (object, diagnosis) = (object.clone(), diagnosis.clone());
         log.append(Scope::Run, Body::LeftBehind { object, diagnosis });
     }
+    let scenarios: Vec<NotRun> = entries.iter().filter_map(not_run).collect();
+    if !scenarios.is_empty() {
+        log.append(Scope::Run, Body::NotRun { scenarios });
+    }
     log.append(Scope::Run, Body::RunEnded { interrupted });
     log.close_file()?;
     let events = log.events();
     let record = close(&started, &events, &entries, options, &target.facts, interrupted);
-    let policy = plan::Policy::of(options).with_services(&target.services);
-    let left_out = plan::plan(&options.unselected, &target.facts, &policy)
-        .into_iter()
-        .filter(|planned| !matches!(planned.decision, Decision::NotSupported(_)))
-        .map(|planned| planned.scenario)
-        .collect();
     Ok(RunOutput { events, record, left_out, leftovers, kept, logs })
 }
 
@@ -256,6 +257,11 @@ async fn preflight_on(
         return Err(RunError::Leftovers(leftovers));
     }
     Ok(preflight)
+}
+
+fn not_run(entry: &Entry) -> Option<NotRun> {
+    let End::NotRun { outcome, reason } = &entry.end else { return None };
+    Some(NotRun { name: entry.name.to_string(), outcome: *outcome, reason: reason.clone() })
 }
 
 fn close(

@@ -21,7 +21,7 @@ use super::record::{self, End, Entry};
 use super::schedule::Job;
 use super::session::Slot;
 use super::tidy::Tidy;
-use super::{Progress, known};
+use super::{Progress, known, origin};
 use crate::cluster::clean::Leftover;
 use crate::cluster::discover::Facts;
 use crate::cluster::kinds::Kind;
@@ -58,6 +58,8 @@ pub struct Opened {
     pub lag: AbortOnDropHandle<()>,
     /// The first event of the log.
     pub started: RunStarted,
+    /// The scenarios that were not selected and could have run.
+    pub left_out: Vec<Arc<Scenario>>,
     /// For the session.
     pub set_up: SetUp,
     /// The scenarios that do not run.
@@ -128,7 +130,14 @@ pub async fn open(
 
     let log = Arc::new(LogWriter::start(options.events_file.as_deref())?);
     let selected = scenarios.iter().map(|scenario| scenario.name.clone()).collect();
-    let started = RunStarted { selected: Some(selected), ..run_started(target, options, &policy, &run_id, &timing) };
+    let left_out = left_out(target, options);
+    let started = RunStarted {
+        selected: Some(selected),
+        left_out: Some(left_out.iter().map(|scenario| scenario.name.clone()).collect()),
+        digests: origin::digests(options, facts, scenarios, &timing),
+        shard: options.part.as_ref().map(|part| part.record(&left_out)),
+        ..run_started(target, options, &policy, &run_id, &timing)
+    };
     log.append(Scope::Run, Body::RunStarted(Box::new(started.clone())));
     let own = [(slots.len(), Arc::from(PREFLIGHT)), (slots.len() + 1, Arc::from(CANARY))];
     let executions = slots.iter().map(|slot| (slot.index, Arc::clone(&slot.name))).chain(own);
@@ -234,7 +243,7 @@ pub async fn open(
     if options.preflight && trial.preflight.is_good() {
         reporter.ready(&trial.preflight);
     }
-    Ok(Opened { env, tidy, observer, lag, started, set_up, entries, trial })
+    Ok(Opened { env, tidy, observer, lag, started, left_out, set_up, entries, trial })
 }
 
 /// Runs the canary and removes it. Returns what is left of it.
@@ -385,6 +394,16 @@ fn made(facts: &Facts, slot: &Slot, run_id: &str, ports: &Ports) -> Vec<(Kind, S
     bind::made(&slot.scenario, &bindings).unwrap_or_default().into_iter().filter_map(selected).collect()
 }
 
+/// What of the scenarios that were not selected could have run.
+fn left_out(target: &Target, options: &RunOptions) -> Vec<Arc<Scenario>> {
+    let policy = plan::Policy::of(options).with_services(&target.services);
+    let planned = plan::plan(&options.unselected, &target.facts, &policy).into_iter();
+    planned
+        .filter(|planned| !matches!(planned.decision, Decision::NotSupported(_)))
+        .map(|planned| planned.scenario)
+        .collect()
+}
+
 fn run_started(
     target: &Target,
     options: &RunOptions,
@@ -411,6 +430,9 @@ fn run_started(
         definitions: facts.definitions().map(|definitions| definitions.release.clone()),
         features: policy.features(facts).into_iter().collect(),
         selected: None,
+        left_out: None,
+        digests: None,
+        shard: None,
         known_failures: options.known_failures.clone(),
         timing: timing.clone(),
     }

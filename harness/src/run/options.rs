@@ -11,6 +11,7 @@ use gateproof_testbed::Tampering;
 use serde_json::Value;
 
 use super::interrupt::Interrupt;
+use super::origin::Part;
 use super::permissions::Ways;
 use crate::cluster::connect::Source;
 use crate::cluster::control::Services;
@@ -152,6 +153,10 @@ pub struct RunOptions {
     pub arguments: Vec<String>,
     /// A file that holds them, if they are too many for a line of their own.
     pub options_file: Option<String>,
+    /// The digest of what targets are judged by beside scenarios, for the record.
+    pub suite: Option<String>,
+    /// Which part of a selection it is, if it is not the whole.
+    pub part: Option<Part>,
     /// The status contract.
     pub contract: Arc<Contract>,
     /// Failures that do not fail the run.
@@ -242,6 +247,8 @@ impl RunOptions {
             unselected: Vec::new(),
             arguments: Vec::new(),
             options_file: None,
+            suite: None,
+            part: None,
             contract,
             known_failures: Vec::new(),
             jobs: DEFAULT_JOBS,

@@ -118,6 +118,7 @@ fn a_data_path_that_flaps_can_be_tested(#[case] disagreed: u64, #[case] good: bo
         stages: Vec::new(),
         shares: Vec::new(),
         probes: vec![ProbeRecord { n: 10, staying: disagreed, ..ProbeRecord::default() }],
+        came_out: Vec::new(),
         checked: 1,
         contract: Vec::new(),
         contract_watched: Default::default(),

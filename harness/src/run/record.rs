@@ -120,6 +120,8 @@ pub fn run_record(
         contract,
         known_failures,
         leftovers: events.iter().filter_map(|event| left_behind(&event.body)).collect(),
+        digests: started.digests.clone(),
+        shard: started.shard.clone(),
         duration_ms: events.last().map_or(0, |event| event.at.0 / 1000),
     }
 }

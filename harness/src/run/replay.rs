@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateproof_report::record::{Finding, Outcome, RunRecord, Severity};
+use gateproof_report::record::{Finding, Outcome, RunRecord, Severity, repeat_of};
 use indexmap::IndexMap;
 
 use super::options::DEFAULT_MAX_PROBES;
@@ -14,8 +14,8 @@ use super::record::{self, End, Entry, events_of};
 use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, stands, unanswered};
 use crate::dialects::Dialect;
 use crate::judge::contract::Contract;
-use crate::judge::{Context, Judge};
-use crate::log::{Bindings, Body, Event, RunStarted, Scope};
+use crate::judge::{Context, Judge, Verdict};
+use crate::log::{Bindings, Body, Event, NotRun, RunStarted, Scope};
 use crate::scenario::bind::{BindError, bind};
 use crate::scenario::{Basis, Channel, Release, Scenario, Version};
 
@@ -76,6 +76,109 @@ pub fn replay(
     preflight: Option<&Scenario>,
     release: Option<Version>,
 ) -> Result<RunRecord, ReplayError> {
+    let again = again(events, scenarios, contract, preflight, release)?;
+    Ok(again.record(events, contract, &again.entries))
+}
+
+/// Everything that a log says of its run.
+pub struct Rederived {
+    /// The record, with the scenarios that did not run, as far as the log tells of these.
+    pub record: RunRecord,
+    /// Every execution.
+    pub judged: Vec<Judged>,
+    /// What the target was judged by.
+    pub basis: Basis,
+    /// The scenarios that were not selected and could have run; nothing in a log from before it was said, nor does that tell of
+    /// scenarios that did not run.
+    pub left_out: Option<Vec<String>>,
+}
+
+/// An execution that was judged again.
+pub struct Judged {
+    /// Name, with `#2` and up for repeats.
+    pub name: Arc<str>,
+    /// The scenario.
+    pub scenario: Arc<Scenario>,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// Derives the whole of a run from its log, as the run itself did.
+///
+/// # Errors
+/// As [`replay`].
+pub fn rederive(
+    events: &[Arc<Event>],
+    scenarios: &[Scenario],
+    contract: &Arc<Contract>,
+    preflight: Option<&Scenario>,
+) -> Result<Rederived, ReplayError> {
+    let Again { entries, as_if, basis, interrupted } = again(events, scenarios, contract, preflight, None)?;
+    let mut all = Vec::new();
+    for NotRun { name, outcome, reason } in events.iter().filter_map(not_run).flatten() {
+        let scenario = scenarios.iter().find(|scenario| scenario.name == repeat_of(name).0);
+        let scenario = Arc::new(scenario.ok_or_else(|| ReplayError::Unknown(name.clone()))?.clone());
+        let end = End::NotRun { outcome: *outcome, reason: reason.clone() };
+        all.push(Entry { name: Arc::from(name.as_str()), scenario, end });
+    }
+    all.extend(entries);
+    // The order of the run decides whose a breach is that several saw.
+    all.sort_by(|a, b| {
+        let place = |entry: &Entry| matches!(entry.end, End::Judged(_));
+        (place(a), repeat_of(&a.name)).cmp(&(place(b), repeat_of(&b.name)))
+    });
+    let left_out = as_if.left_out.clone();
+    let again = Again { entries: Vec::new(), as_if, basis, interrupted };
+    let record = again.record(events, contract, &all);
+    let judged = all.into_iter().filter_map(|Entry { name, scenario, end }| match end {
+        End::Judged(verdict) => Some(Judged { name, scenario, verdict: *verdict }),
+        End::NotRun { .. } => None,
+    });
+    Ok(Rederived { judged: judged.collect(), record, basis, left_out })
+}
+
+fn not_run(event: &Arc<Event>) -> Option<&[NotRun]> {
+    match &event.body {
+        Body::NotRun { scenarios } => Some(scenarios),
+        _ => None,
+    }
+}
+
+/// What is judged again, and as what.
+struct Again {
+    entries: Vec<Entry>,
+    as_if: RunStarted,
+    basis: Basis,
+    interrupted: bool,
+}
+
+impl Again {
+    /// The record of these entries.
+    fn record(&self, events: &[Arc<Event>], contract: &Arc<Contract>, entries: &[Entry]) -> RunRecord {
+        let durations = record::durations(events);
+        let records = entries
+            .iter()
+            .map(|entry| record::scenario_record(entry, durations.get(&entry.name).copied().unwrap_or_default()));
+        let verdicts: Vec<_> = entries
+            .iter()
+            .filter_map(|entry| match &entry.end {
+                End::Judged(verdict) => Some((Arc::clone(&entry.name), &**verdict)),
+                End::NotRun { .. } => None,
+            })
+            .collect();
+        let controller = self.as_if.controller_name.as_deref().unwrap_or_default();
+        let rules = record::contract_records(contract, self.basis, controller, &self.as_if.timing, events, &verdicts);
+        record::run_record(&self.as_if, events, records.collect(), rules, self.interrupted)
+    }
+}
+
+fn again(
+    events: &[Arc<Event>],
+    scenarios: &[Scenario],
+    contract: &Arc<Contract>,
+    preflight: Option<&Scenario>,
+    release: Option<Version>,
+) -> Result<Again, ReplayError> {
     let started = started(events)?;
     if started.dialect != contract.name() {
         let (of, other) = (started.dialect.clone(), contract.name().to_owned());
@@ -152,20 +255,7 @@ pub fn replay(
         let (name, scenario) = (Arc::clone(execution.name), Arc::new(scenario.clone()));
         entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
     }
-    let durations = record::durations(events);
-    let records = entries
-        .iter()
-        .map(|entry| record::scenario_record(entry, durations.get(&entry.name).copied().unwrap_or_default()));
-    let verdicts: Vec<_> = entries
-        .iter()
-        .filter_map(|entry| match &entry.end {
-            End::Judged(verdict) => Some((Arc::clone(&entry.name), &**verdict)),
-            End::NotRun { .. } => None,
-        })
-        .collect();
-    let controller = started.controller_name.as_deref().unwrap_or_default();
-    let rules = record::contract_records(contract, basis, controller, &started.timing, events, &verdicts);
-    Ok(record::run_record(&as_if, events, records.collect(), rules, interrupted))
+    Ok(Again { entries, as_if, basis, interrupted })
 }
 
 /// What has to be run to know how the target of a log does at another release.

@@ -46,6 +46,8 @@ pub fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
         contract: vec![],
         known_failures: vec![],
         leftovers: vec![],
+        digests: None,
+        shard: None,
         duration_ms: 1234,
     }
 }

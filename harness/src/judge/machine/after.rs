@@ -7,6 +7,7 @@ use crate::judge::admission::AfterWrites;
 use crate::judge::doing::Doing;
 use crate::judge::env::Report;
 use crate::judge::settle::Settling;
+use crate::judge::verdict::CameOut;
 use crate::log::Elapsed;
 use crate::scenario::{Branch, Verb};
 
@@ -42,10 +43,11 @@ impl Judge {
         if !self.unspoken.is_empty() {
             return self.unspoken_is_over(&report);
         }
-        let findings = self.findings.len();
+        let (findings, ending) = (self.findings.len(), report.ending);
         if self.take(report) {
             self.stop(findings, now);
         } else {
+            self.came_out.push(CameOut { step: self.cursor, ending });
             if let Doing::Probing(_) = self.doing {
                 self.agreed.push((self.cursor, now));
             }

@@ -1,0 +1,213 @@
+//! A recorded run, judged again from its log: what verbs about more than its record begin with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gateproof_report::conformance::ConformanceReport;
+use gateproof_report::merge;
+use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord, repeat_of};
+
+use super::dialect::DialectArg;
+use super::options::{builtin_scenarios, scenarios_of};
+use super::report_dir::{CONFORMANCE, EVENTS, RECORD, file_of};
+use super::reports::IdentityArgs;
+use super::{Failure, report};
+use crate::log::{self, Event};
+use crate::run::replay::{self, Rederived};
+use crate::scenario::Scenario;
+use crate::suite::Suite;
+
+/// What a recorded run is judged by, if it is not what its record says.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct JudgedBy {
+    /// The scenario manifests that were run, if they are no longer where the run had them
+    #[arg(short = 'f', long = "file", value_name = "PATH")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    dialect: DialectArg,
+}
+
+/// A report directory, and what its log says.
+pub(super) struct Recorded {
+    /// How the user named it.
+    pub(super) name: String,
+    /// Where it is.
+    pub(super) dir: PathBuf,
+    /// `record.json`, as it stands there.
+    pub(super) record: RunRecord,
+    /// What targets are judged by.
+    pub(super) suite: Suite,
+    /// All scenarios that there are.
+    pub(super) scenarios: Vec<Scenario>,
+    /// Its log, or those of the parts that it was put together from.
+    pub(super) logs: Vec<Log>,
+    /// What they come to, together.
+    pub(super) run: Rederived,
+    /// Scenarios whose manifests are not what was run.
+    pub(super) changed: Vec<String>,
+    /// Whether the log is from before logs told of scenarios that did not run: these are taken from the record.
+    pub(super) is_old: bool,
+}
+
+/// A log.
+pub(super) struct Log {
+    /// Its file.
+    pub(super) file: PathBuf,
+    /// What happened.
+    pub(super) events: Vec<Arc<Event>>,
+    /// What this log alone comes to.
+    pub(super) record: RunRecord,
+}
+
+impl Recorded {
+    /// The scenarios of these names. Where others than the built-in ones were given, these are left out, too.
+    pub(super) fn named(&self, names: &[String]) -> Result<Vec<Arc<Scenario>>, Failure> {
+        let is_known = |name: &String| self.scenarios.iter().any(|scenario| scenario.name == *name);
+        let builtin = if names.iter().all(is_known) { Vec::new() } else { builtin_scenarios()? };
+        let all = || self.scenarios.iter().chain(&builtin);
+        Ok(names.iter().filter_map(|name| all().find(|one| one.name == *name)).cloned().map(Arc::new).collect())
+    }
+
+    /// What the user said of the implementation, which no log knows: it stands in the ConformanceReport.
+    pub(super) fn identity(&self) -> IdentityArgs {
+        let text = std::fs::read_to_string(self.dir.join(CONFORMANCE)).unwrap_or_default();
+        // Of one that is not there, or that somebody spoilt, nothing is known.
+        IdentityArgs::of(&ConformanceReport::from_yaml(&text).unwrap_or_default())
+    }
+}
+
+/// The name of the log of a part in the directory of the whole.
+pub(super) fn log_of_part(part: usize, parts: usize) -> String {
+    // In order of name they are in their order.
+    let width = parts.to_string().len();
+    format!("events-{part:0width$}-of-{parts}.jsonl")
+}
+
+/// Reads a report directory, and judges its log again.
+pub(super) fn read(dir: &Path, by: &JudgedBy) -> Result<Recorded, Failure> {
+    if !dir.is_dir() {
+        let problem = format!("{} is no directory", dir.display());
+        return Err(Failure::usage(
+            problem,
+            "name the report directory of a run; its record alone does not say enough",
+        ));
+    }
+    let record = report::read_record(&file_of(dir, RECORD)?)?;
+    let suite = suite_of(&record, by)?;
+    let scenarios = scenarios_of(&suite, &files_of(&record, by))?;
+    let (mut logs, mut runs) = (Vec::new(), Vec::new());
+    for file in logs_in(dir)? {
+        let events = events_of(&file)?;
+        let wrong = |error: replay::ReplayError| {
+            Failure::usage(format!("{}: {error}", file.display()), "name the manifests that were run with -f")
+        };
+        let run = replay::rederive(&events, &scenarios, &suite.contract, suite.preflight.as_deref()).map_err(wrong)?;
+        logs.push(Log { file, events, record: run.record.clone() });
+        runs.push(run);
+    }
+    let mut run = together(dir, &logs, runs)?;
+    let is_old = run.left_out.is_none();
+    if is_old {
+        let known: Vec<&str> = run.record.scenarios.iter().map(|one| &*one.name).collect();
+        let is_new = |one: &&ScenarioRecord| !known.contains(&&*one.name) && did_not_run(one);
+        let more: Vec<ScenarioRecord> = record.scenarios.iter().filter(is_new).cloned().collect();
+        run.record.scenarios.extend(more);
+        run.record.scenarios.sort_by(|a, b| repeat_of(&a.name).cmp(&repeat_of(&b.name)));
+        run.record.outside_profiles.clone_from(&record.outside_profiles);
+    }
+    let changed = changed(&run.record, &scenarios);
+    let (name, dir) = (dir.display().to_string(), dir.to_owned());
+    Ok(Recorded { name, dir, record, suite, scenarios, logs, run, changed, is_old })
+}
+
+fn did_not_run(scenario: &ScenarioRecord) -> bool {
+    matches!(scenario.outcome, Outcome::Skipped | Outcome::NotSupported | Outcome::Inconclusive)
+        && scenario.findings.is_empty()
+}
+
+/// The suite that the user names, or the built-in one that the record does.
+fn suite_of(record: &RunRecord, by: &JudgedBy) -> Result<Suite, Failure> {
+    let target = &record.target;
+    let is_named = by.dialect.words().is_some() || by.dialect.edition.is_some();
+    if is_named || Suite::names().all(|name| name != target.dialect) {
+        return by.dialect.suite();
+    }
+    DialectArg { dialects: vec![target.dialect.clone()], edition: target.edition.clone() }.suite()
+}
+
+/// The manifests that the user names, or those that the run was given.
+fn files_of(record: &RunRecord, by: &JudgedBy) -> Vec<PathBuf> {
+    if !by.files.is_empty() {
+        return by.files.clone();
+    }
+    let given = record.arguments.windows(2).filter(|words| words[0] == "-f");
+    given.map(|words| PathBuf::from(&words[1])).collect()
+}
+
+/// The log of a run, or those of its parts.
+fn logs_in(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let whole = dir.join(EVENTS);
+    if whole.exists() {
+        return Ok(vec![whole]);
+    }
+    let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", dir.display()), "check the path");
+    let mut parts = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with("events-") && name.ends_with(".jsonl") {
+            parts.push(path);
+        }
+    }
+    parts.sort();
+    if parts.is_empty() {
+        return Err(Failure::usage(
+            format!("there is no {EVENTS} in {}", dir.display()),
+            "name a whole report directory",
+        ));
+    }
+    Ok(parts)
+}
+
+/// The events of a log.
+pub(super) fn events_of(file: &Path) -> Result<Vec<Arc<Event>>, Failure> {
+    let text = report::read(file)?;
+    log::codec::read(&text).map_err(|error| {
+        Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
+    })
+}
+
+/// One run, or the parts of one.
+fn together(dir: &Path, logs: &[Log], runs: Vec<Rederived>) -> Result<Rederived, Failure> {
+    let record = match logs {
+        [log] => log.record.clone(),
+        _ => {
+            let named = |log: &Log| (log.file.display().to_string(), log.record.clone());
+            merge::merge(&logs.iter().map(named).collect::<Vec<_>>()).map_err(unmergeable)?
+        }
+    };
+    let parts = runs.len();
+    let none = || Failure::usage(format!("there is no log in {}", dir.display()), "name a whole report directory");
+    let mut whole = runs.into_iter().reduce(|mut all, one| {
+        all.judged.extend(one.judged);
+        all
+    });
+    if let Some(run) = whole.as_mut().filter(|_| parts > 1) {
+        run.left_out = logs.first().and_then(|log| Some(log.record.shard.as_ref()?.left_out.clone()));
+    }
+    whole.map(|run| Rederived { record, ..run }).ok_or_else(none)
+}
+
+/// What keeps parts from being one run.
+pub(super) fn unmergeable(errors: Vec<merge::MergeError>) -> Failure {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    Failure::usage(lines.join("\n"), "name every part of one run once: `gateproof run --shard 1/N` to `--shard N/N`")
+}
+
+/// The scenarios of a record whose manifests are not as they were.
+fn changed(record: &RunRecord, scenarios: &[Scenario]) -> Vec<String> {
+    let Some(digests) = &record.digests else { return Vec::new() };
+    let is_same =
+        |name: &String, digest: &String| scenarios.iter().any(|one| one.name == *name && one.digest == *digest);
+    digests.manifests.iter().filter(|(name, digest)| !is_same(name, digest)).map(|(name, _)| name.clone()).collect()
+}
