@@ -210,6 +210,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "tlsroute-listener-without-routes",
         "tlsroute-two-ports",
         "udproute-beside-tcproute",
+        "udproute-on-tls-listener",
     ];
     assert_eq!(names, known);
 }

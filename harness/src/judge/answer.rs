@@ -70,27 +70,17 @@ pub(super) fn compare(
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
-        Answer::NoAnswer => {
-            let is_begun = exchange.received.as_ref().is_some_and(|received| received.status.is_some());
-            let none = exchange.http.is_none()
-                && !is_begun
-                && matches!(
-                    exchange.error,
-                    Some(
-                        ProbeError::ConnectRefused(_)
-                            | ProbeError::ConnectTimedOut
-                            | ProbeError::Handshake(_)
-                            | ProbeError::Broken(_)
-                            // Such as an alert of TLS.
-                            | ProbeError::Malformed(_)
-                    )
-                );
-            if !none && !is_turned_away(exchange) {
+        Answer::NoAnswer | Answer::NoCertificate => {
+            if !is_silent(exchange) && !is_turned_away(exchange) {
                 let expected =
                     "no connection is accepted, it is closed without an answer, or others on the port answer \
                                 that they have no such route, under a certificate of theirs"
                         .to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
+            } else if matches!(answer, Answer::NoCertificate) && handshake::presents_own(exchange) {
+                let expected = "no certificate for the server name is presented".to_owned();
+                let seen = format!("one is presented, and then {}", in_words(exchange, bindings));
+                check.miss("", level, expected, seen);
             }
         }
         Answer::CutOff => {
@@ -139,8 +129,8 @@ impl Check<'_> {
     }
 
     fn http(&mut self, expected: &Seen, exchange: &Exchange) {
-        // What is spoken behind a handshake goes by what that agreed on.
-        if !self.agreed(&expected.alpn, exchange) {
+        // What is spoken behind a handshake goes by what that agreed on, and whose request it is by what was shown.
+        if !self.agreed(&expected.alpn, exchange) || !self.asked(!expected.code.is_empty(), exchange) {
             return;
         }
         if !expected.code.is_empty() {
@@ -378,13 +368,32 @@ pub(super) fn answered_by<'a>(exchange: &Exchange, bindings: &'a Bindings) -> Op
     bindings.backends.iter().find(|(_, b)| b.identity == pod).map(|(name, _)| name.as_str())
 }
 
+/// Whether a request over HTTP got nothing: no connection, or its end without the head of an answer.
+fn is_silent(exchange: &Exchange) -> bool {
+    let is_begun = exchange.received.as_ref().is_some_and(|received| received.status.is_some());
+    exchange.http.is_none()
+        && !is_begun
+        && matches!(
+            exchange.error,
+            Some(
+                ProbeError::ConnectRefused(_)
+                    | ProbeError::ConnectTimedOut
+                    | ProbeError::Handshake(_)
+                    | ProbeError::Broken(_)
+                    // Such as an alert of TLS.
+                    | ProbeError::Malformed(_)
+            )
+        )
+}
+
 /// Whether others who share the address and port answer, and know nothing of the request: implementations may merge
 /// Gateways onto one address, where a port stays open although one of its listeners is not programmed.
 fn is_turned_away(exchange: &Exchange) -> bool {
-    let (Some(answer), ProbeRequest::Http(request)) = (&exchange.http, &exchange.request) else { return false };
-    let presented = exchange.certificate.as_ref().map(|certificate| certificate.names.as_slice()).unwrap_or_default();
-    let is_own = |name: &String| presented.iter().any(|one| one.eq_ignore_ascii_case(name));
-    matches!(answer.status, 404 | 421) && answer.echo.is_none() && !request.tls_server_name.as_ref().is_some_and(is_own)
+    let Some(answer) = &exchange.http else { return false };
+    matches!(exchange.request, ProbeRequest::Http(_))
+        && matches!(answer.status, 404 | 421)
+        && answer.echo.is_none()
+        && !handshake::presents_own(exchange)
 }
 
 /// The share that an answer counts for.

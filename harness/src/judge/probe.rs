@@ -187,7 +187,7 @@ impl Probing {
     fn has_nothing_to_dial(&self, env: &Env<'_>) -> bool {
         let versions = env.history.versions(&self.probe.target.gateway);
         self.probe.unprogrammed
-            && matches!(self.probe.answer, Answer::NoAnswer)
+            && self.probe.answer.is_silence()
             && versions.iter().all(|version| {
                 let entries = env.scenario.dialect.entries();
                 entries.is_none_or(|entries| entries.addresses.list(&version.object).is_empty())

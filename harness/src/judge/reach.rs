@@ -31,7 +31,7 @@ fn refused(mut exchange: Exchange, because: &str) -> Exchange {
 
 /// The exchange as it counts if it is asked whether nothing answers at a Gateway that did, is gone now, and could not be connected to.
 pub(super) fn taken_down(exchange: &Exchange, probe: &Probe, env: &Env<'_>) -> Option<Exchange> {
-    let is_taken_down = matches!(probe.answer, Answer::NoAnswer)
+    let is_taken_down = probe.answer.is_silence()
         && exchange.connected_to.is_none()
         && matches!(exchange.error, Some(ProbeError::NoRoute { .. } | ProbeError::Unreachable(_)))
         && matches!(env.history.latest(&probe.target.gateway), Latest::Gone);

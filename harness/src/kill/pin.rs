@@ -243,9 +243,11 @@ fn answer(scenario: &Scenario, probe: &Probe) -> Option<Pin> {
             Some(name) if probe.tls && probe.target.listener.is_none() => Pin::Welcome(name.clone()),
             _ => taken(WrongConnection::Held),
         },
-        (Answer::NoAnswer, None) => taken(WrongConnection::Answered),
-        (Answer::NoAnswer, Some(_)) if probe.tls && probe.target.listener.is_none() => Pin::Welcome(host(probe)?),
-        (Answer::NoAnswer, Some(_)) => Pin::Occupy(spot(scenario, probe)?, host(probe)?),
+        (Answer::NoAnswer | Answer::NoCertificate, None) => taken(WrongConnection::Answered),
+        (Answer::NoAnswer | Answer::NoCertificate, Some(_)) if probe.tls && probe.target.listener.is_none() => {
+            Pin::Welcome(host(probe)?)
+        }
+        (Answer::NoAnswer | Answer::NoCertificate, Some(_)) => Pin::Occupy(spot(scenario, probe)?, host(probe)?),
         (Answer::CutOff, _) => Pin::Answer(host(probe)?, WrongAnswer::NoBody),
         (Answer::Shares { .. }, None) => Pin::Connection(WrongConnection::EverySecondRefused),
         (Answer::Shares { .. }, Some(_)) => Pin::Answer(host(probe)?, WrongAnswer::EverySecondFails),

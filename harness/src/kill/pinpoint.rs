@@ -12,14 +12,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gateproof_testbed::Tampering;
 
-use super::drive::{Plan, Watcher, binding};
+use super::drive::binding;
 use super::pin::{LogPin, Pin, pin};
+use super::plan::{Plan, Watcher};
 use super::trial::{self, Method, Proof, Trial};
 use crate::dialects::Reference;
 use crate::run::{Bystander, RunError, TargetChoice};
 use crate::scenario::expectations::{Asserted, Expectation, SeenPart, asserted};
 use crate::scenario::scope::DEFINITION;
-use crate::scenario::{Answer, Isolation, ObjectRef, Scenario};
+use crate::scenario::{Isolation, ObjectRef, Scenario};
 
 /// Every binding expectation, each with a run of its scenario in which it must fail.
 pub fn pinned(scenarios: &[Scenario]) -> Vec<Trial> {
@@ -52,7 +53,7 @@ impl Method for Pinpoint {
             || match asserted(&trial.variant, &trial.expectation.id) {
                 None | Some(Asserted::Refused(_) | Asserted::Admitted(_)) => true,
                 Some(Asserted::Requests(requests, _)) => !LogPin::is_own(&requests),
-                Some(Asserted::Answer(probe)) => probe.method.is_none() || matches!(probe.answer, Answer::NoAnswer),
+                Some(Asserted::Answer(probe)) => probe.method.is_none() || probe.answer.is_silence(),
                 Some(Asserted::Seen(_, part)) => {
                     matches!(part, SeenPart::Certificate | SeenPart::Trusted | SeenPart::Alpn)
                 }

@@ -2,6 +2,7 @@
 //! transport to refuse.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
@@ -45,8 +46,8 @@ const HTTP2: &[u8] = b"h2";
 /// HTTP/1.1 likewise.
 const HTTP1: &[u8] = b"http/1.1";
 
-/// A connector for a request that shows this certificate to whoever asks for one.
-pub(super) fn of_client(pair: &ClientPair, request: &HttpRequest) -> Result<TlsConnector, String> {
+/// A connector for a request that shows this certificate to whoever asks for one, and whether somebody has.
+pub(super) fn of_client(pair: &ClientPair, request: &HttpRequest) -> Result<(TlsConnector, Arc<AtomicBool>), String> {
     let unread = |error: &dyn std::fmt::Display| format!("the client has no certificate that can be used: {error}");
     let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
         .collect::<Result<_, _>>()
@@ -54,7 +55,9 @@ pub(super) fn of_client(pair: &ClientPair, request: &HttpRequest) -> Result<TlsC
     let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).map_err(|error| unread(&error))?;
     let key = CertifiedKey::from_der(chain, key, &ring::default_provider()).map_err(|error| unread(&error))?;
     let says_name = !request.without.contains(&Extension::Sni);
-    Ok(showing(Some(Arc::new(Own(Arc::new(key)))), &protocols(request), says_name))
+    let is_asked = Arc::<AtomicBool>::default();
+    let own = Arc::new(Own { key: Arc::new(key), is_asked: Arc::clone(&is_asked) });
+    Ok((showing(Some(own), &protocols(request), says_name), is_asked))
 }
 
 /// A connector for a request whose handshake has something of its own, or lacks something.
@@ -100,11 +103,15 @@ pub(super) fn is_http2(request: &HttpRequest, agreed: &str) -> Result<bool, Stri
 
 /// Shows one certificate whatever authorities and algorithms the server names: what it makes of it is what is asked.
 #[derive(Debug)]
-struct Own(Arc<CertifiedKey>);
+struct Own {
+    key: Arc<CertifiedKey>,
+    is_asked: Arc<AtomicBool>,
+}
 
 impl ResolvesClientCert for Own {
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0))
+        self.is_asked.store(true, Ordering::Relaxed);
+        Some(Arc::clone(&self.key))
     }
 
     fn has_certs(&self) -> bool {

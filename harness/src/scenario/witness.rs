@@ -40,9 +40,12 @@ fn is_from_a_backend(probe: &Probe) -> bool {
     match &probe.answer {
         Answer::Http(seen) => seen.backend.is_some(),
         Answer::Shares { .. } => true,
-        Answer::TcpBackend(_) | Answer::TlsBackend { .. } | Answer::TcpRefused | Answer::NoAnswer | Answer::CutOff => {
-            false
-        }
+        Answer::TcpBackend(_)
+        | Answer::TlsBackend { .. }
+        | Answer::TcpRefused
+        | Answer::NoAnswer
+        | Answer::NoCertificate
+        | Answer::CutOff => false,
     }
 }
 

@@ -111,7 +111,7 @@ impl fmt::Debug for Gate {
 
 impl ClientCertVerifier for Gate {
     fn client_auth_mandatory(&self) -> bool {
-        !matches!(self.admits, Admits::ValidOrNone | Admits::AllButExpired | Admits::Everybody)
+        !matches!(self.admits, Admits::ValidOrNone | Admits::AllButExpired | Admits::AllButToCome | Admits::Everybody)
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
@@ -130,11 +130,19 @@ impl ClientCertVerifier for Gate {
                 Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })
             )
         };
+        let is_early = |error: &Error| {
+            matches!(
+                error,
+                Error::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. })
+            )
+        };
         let between = if self.admits == Admits::SignedByThem { &[] } else { intermediates };
         match (self.chains.verify_client_cert(end_entity, between, now), self.admits) {
             (Err(_), Admits::Shown | Admits::Everybody) => Ok(ClientCertVerified::assertion()),
             (Err(error), Admits::ValidOrExpired) if is_outdated(&error) => Ok(ClientCertVerified::assertion()),
             (Err(error), Admits::AllButExpired) if !is_outdated(&error) => Ok(ClientCertVerified::assertion()),
+            (Err(error), Admits::ValidOrToCome) if is_early(&error) => Ok(ClientCertVerified::assertion()),
+            (Err(error), Admits::AllButToCome) if !is_early(&error) => Ok(ClientCertVerified::assertion()),
             (verified, _) => verified,
         }
     }
@@ -179,27 +187,36 @@ mod tests {
         (pem, Issuer::new(params, key))
     }
 
-    fn certificate(by: &Issuer<'_, KeyPair>, expired: bool) -> CertificateDer<'static> {
+    /// A certificate, perhaps for a year of its own.
+    fn certificate(by: &Issuer<'_, KeyPair>, year: Option<i32>) -> CertificateDer<'static> {
         let mut params = CertificateParams::default();
-        if expired {
-            (params.not_before, params.not_after) = (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1));
+        if let Some(year) = year {
+            (params.not_before, params.not_after) = (date_time_ymd(year, 1, 1), date_time_ymd(year + 1, 1, 1));
         }
         params.signed_by(&KeyPair::generate().unwrap(), by).unwrap().der().clone()
     }
 
-    /// Whether one is admitted with a valid certificate, with one of a stranger, with one whose time is over, and with none.
+    /// Whether one is admitted with a valid certificate, with one of a stranger, with one whose time is over, with one whose time
+    /// is to come, and with none.
     #[rstest]
-    #[case(Admits::Valid, [true, false, false, false])]
-    #[case(Admits::SignedByThem, [true, false, false, false])]
-    #[case(Admits::ValidOrNone, [true, false, false, true])]
-    #[case(Admits::ValidOrExpired, [true, false, true, false])]
-    #[case(Admits::Shown, [true, true, true, false])]
-    #[case(Admits::AllButExpired, [true, true, false, true])]
-    #[case(Admits::Everybody, [true, true, true, true])]
-    fn certificates_decide_who_is_admitted(#[case] admits: Admits, #[case] expected: [bool; 4]) {
+    #[case(Admits::Valid, [true, false, false, false, false])]
+    #[case(Admits::SignedByThem, [true, false, false, false, false])]
+    #[case(Admits::ValidOrNone, [true, false, false, false, true])]
+    #[case(Admits::ValidOrExpired, [true, false, true, false, false])]
+    #[case(Admits::ValidOrToCome, [true, false, false, true, false])]
+    #[case(Admits::Shown, [true, true, true, true, false])]
+    #[case(Admits::AllButExpired, [true, true, false, true, true])]
+    #[case(Admits::AllButToCome, [true, true, true, false, true])]
+    #[case(Admits::Everybody, [true, true, true, true, true])]
+    fn certificates_decide_who_is_admitted(#[case] admits: Admits, #[case] expected: [bool; 5]) {
         let ((pem, own), (_, stranger)) = (authority(), authority());
-        let shown =
-            [Some(certificate(&own, false)), Some(certificate(&stranger, false)), Some(certificate(&own, true)), None];
+        let shown = [
+            Some(certificate(&own, None)),
+            Some(certificate(&stranger, None)),
+            Some(certificate(&own, Some(2000))),
+            Some(certificate(&own, Some(2099))),
+            None,
+        ];
         for refuses in [Refuses::InHandshake, Refuses::BehindHandshake] {
             let validation = ClientValidation { authorities: pem.clone(), admits, refuses };
             let validation = Validation::new(&validation).unwrap();
@@ -224,6 +241,6 @@ mod tests {
         let (_, stranger) = authority();
         let admits =
             |shown: Option<&CertificateDer<'static>>| unchecked("").unwrap().admits(shown.map(std::slice::from_ref));
-        assert!(admits(Some(&certificate(&stranger, false))) && !admits(None));
+        assert!(admits(Some(&certificate(&stranger, None))) && !admits(None));
     }
 }

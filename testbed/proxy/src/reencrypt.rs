@@ -73,6 +73,7 @@ fn client(tls: &BackendTls, protocol: Option<&[u8]>) -> Result<ClientConfig, Str
         roots: roots(&tls.authorities)?,
         believes_all: tls.authorities == Authorities::Any,
         believes_signers_alone: matches!(tls.authorities, Authorities::Signers(_)),
+        believes_early: matches!(tls.authorities, Authorities::Early(_)),
         names: tls.names.clone(),
         algorithms: provider.signature_verification_algorithms,
     };
@@ -109,7 +110,7 @@ fn roots(authorities: &Authorities) -> Result<Arc<RootCertStore>, String> {
     /// Those of this machine do not change while the proxy runs.
     static SYSTEM: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     match authorities {
-        Authorities::Pem(pem) | Authorities::Signers(pem) => {
+        Authorities::Pem(pem) | Authorities::Signers(pem) | Authorities::Early(pem) => {
             bundle(pem).map(Arc::new).map_err(|why| format!("the authority {why}"))
         }
         Authorities::Any => Ok(Arc::new(RootCertStore::empty())),
@@ -127,6 +128,7 @@ struct Verifier {
     roots: Arc<RootCertStore>,
     believes_all: bool,
     believes_signers_alone: bool,
+    believes_early: bool,
     names: Vec<PeerName>,
     algorithms: WebPkiSupportedAlgorithms,
 }
@@ -150,7 +152,12 @@ impl ServerCertVerifier for Verifier {
         let algorithms = self.algorithms.all;
         let between = if self.believes_signers_alone { &[] } else { intermediates };
         if !self.believes_all {
-            verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, between, now, algorithms)?;
+            match verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, between, now, algorithms) {
+                Err(rustls::Error::InvalidCertificate(
+                    CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
+                )) if self.believes_early => {}
+                found => found?,
+            }
         }
         if self.names.is_empty() {
             verify_server_name(&parsed, server_name)?;

@@ -81,6 +81,21 @@ impl Check<'_> {
         self.miss(".seen.tls", self.level, words, seen);
     }
 
+    /// Looks at whether a client that is answered was asked for its certificate, if it had to be.
+    pub(super) fn asked(&mut self, is_call: bool, exchange: &Exchange) -> bool {
+        let has_to_be = match &exchange.request {
+            ProbeRequest::Http(request) => request.client.as_ref().is_some_and(|client| client.asked),
+            ProbeRequest::Tcp { .. } | ProbeRequest::Udp { .. } => false,
+        };
+        if !(has_to_be && exchange.unasked && exchange.http.is_some()) {
+            return true;
+        }
+        let part = if is_call { ".code" } else { ".status" };
+        let expected = "the client is asked for its certificate, and answered".to_owned();
+        self.miss(part, self.level, expected, "it is answered, and was not asked for a certificate".to_owned());
+        false
+    }
+
     /// Looks at what a handshake agreed on. One that came to no end is for the answer to tell.
     pub(super) fn agreed(&mut self, legal: &[String], exchange: &Exchange) -> bool {
         let Some(agreed) = exchange.alpn.as_ref().filter(|agreed| !legal.is_empty() && !legal.contains(agreed)) else {
@@ -94,4 +109,12 @@ impl Check<'_> {
         self.miss(".alpn", self.level, format!("the handshake agrees on {}", words(legal)), seen);
         false
     }
+}
+
+/// Whether a certificate is presented that has the server name which was asked for as it stands.
+pub(super) fn presents_own(exchange: &Exchange) -> bool {
+    let ProbeRequest::Http(request) = &exchange.request else { return false };
+    let presented = exchange.certificate.as_ref().map(|certificate| certificate.names.as_slice()).unwrap_or_default();
+    let is_own = |name: &String| presented.iter().any(|one| one.eq_ignore_ascii_case(name));
+    request.tls_server_name.as_ref().is_some_and(is_own)
 }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::driver::*;
 use crate::judge::answer::compare;
-use crate::log::{EchoText, Elapsed, HttpRequest, ProbeRequest, TcpEnd};
+use crate::log::{
+    Chain, ClientCertificate, EchoText, Elapsed, HttpRequest, PeerCertificate, ProbeError, ProbeRequest, TcpEnd,
+};
 use crate::scenario::{Answer, Level, Probe, Seen};
 
 fn first_finding(probe: Probe, back: Back) -> Option<(String, String, String)> {
@@ -81,6 +83,40 @@ fn what_is_presented_is_trusted(
     let request = Probe { contrast: false, ..get(Answer::Http(Box::new(seen))) };
     let found = first_finding(request, back).map(|(expectation, _, seen)| (expectation, seen));
     assert_eq!(found, told.map(|(part, seen)| (format!("steps[0].probe.{part}"), seen.to_owned())));
+}
+
+/// What is presented before the connection ends without an answer, and whether nothing was to be presented for `a.test`.
+#[rstest]
+#[case::nothing(None, true)]
+#[case::another(Some("other.test"), true)]
+#[case::its_own(Some("a.test"), false)]
+fn no_certificate_is_presented_for_the_name(#[case] presented: Option<&str>, #[case] agrees: bool) {
+    let request = HttpRequest { tls_server_name: Some("a.test".to_owned()), ..HttpRequest::default() };
+    let mut exchange = exchange("id".to_owned(), ProbeRequest::from(request), Elapsed(0), Back::Echo("echo-pod"));
+    let misses = |answer, exchange: &_| compare(&answer, exchange, Level::Must, "probe", &bindings());
+    assert!(!misses(Answer::NoCertificate, &exchange).is_empty());
+    exchange.http = None;
+    exchange.error = Some(ProbeError::Broken("closed".to_owned()));
+    let certificate =
+        |name: &str| PeerCertificate { names: vec![name.to_owned()], sha256: String::new(), distrusted: None };
+    exchange.certificate = presented.map(certificate);
+    assert!(misses(Answer::NoAnswer, &exchange).is_empty());
+    assert_eq!(misses(Answer::NoCertificate, &exchange).is_empty(), agrees);
+}
+
+/// Whether a client that has a certificate had to be asked for it, and what is told of an answer without that.
+#[rstest]
+#[case::has_to_be(true, Some("it is answered, and was not asked for a certificate"))]
+#[case::need_not_be(false, None)]
+fn a_client_is_asked_for_its_certificate(#[case] asked: bool, #[case] told: Option<&str>) {
+    let authority = "ca".to_owned();
+    let client = ClientCertificate { authority, expired: false, future: false, asked, chain: Chain::Direct };
+    let request = HttpRequest { client: Some(client), ..HttpRequest::default() };
+    let back = Back::Unasked("echo-pod");
+    let exchange = exchange("id".to_owned(), ProbeRequest::from(request), Elapsed(0), back);
+    let seen = Seen { status: vec![200], ..Seen::default() };
+    let misses = compare(&Answer::Http(Box::new(seen)), &exchange, Level::Must, "probe", &bindings());
+    assert_eq!(misses.first().map(|miss| miss.seen.as_str()), told);
 }
 
 /// A log may be older than the question, or have asked by another authority.

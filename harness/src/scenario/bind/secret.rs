@@ -37,7 +37,13 @@ pub(super) fn tls(hosts: Vec<String>, like: &Tls, by: Option<&Authority>) -> Res
 
 /// The data of a `kubernetes.io/tls` Secret with a fresh certificate of a client.
 pub(super) fn of_client(by: &Authority) -> Result<Value, BindError> {
-    let decl = ClientCertificate { authority: String::new(), expired: false, chain: Chain::Direct };
+    let decl = ClientCertificate {
+        authority: String::new(),
+        expired: false,
+        future: false,
+        asked: false,
+        chain: Chain::Direct,
+    };
     let (chain, key) = client(&decl, able(by)?.as_ref())?;
     Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key)}))
 }
@@ -87,7 +93,7 @@ pub fn certificate(decl: &CertificateDecl, authority: &Authority) -> Result<(Str
     };
     params.subject_alt_names = decl.names.iter().map(name).collect::<Result<_, _>>().map_err(failed)?;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    signed(params, decl.expired, decl.chain, authority)
+    signed(params, validity(decl.expired, decl.future), decl.chain, authority)
 }
 
 /// A certificate of a client and its key, both in PEM. It names nobody: that it is signed is all that counts.
@@ -99,18 +105,26 @@ pub fn client(decl: &ClientCertificate, authority: &Authority) -> Result<(String
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, "gateproof client");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    signed(params, decl.expired, decl.chain, authority)
+    signed(params, validity(decl.expired, decl.future), decl.chain, authority)
+}
+
+fn validity(is_over: bool, is_to_come: bool) -> Validity {
+    match (is_over, is_to_come) {
+        (true, _) => Validity::Over,
+        (false, true) => Validity::ToCome,
+        (false, false) => Validity::Now,
+    }
 }
 
 fn signed(
     mut params: CertificateParams,
-    expired: bool,
+    validity: Validity,
     chain: Chain,
     authority: &Authority,
 ) -> Result<(String, String), BindError> {
     let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
     let key = KeyPair::generate().map_err(failed)?;
-    valid(&mut params, if expired { Validity::Over } else { Validity::Now });
+    valid(&mut params, validity);
     let (issuer, behind) = match chain {
         Chain::Direct => (issuer(authority)?, String::new()),
         Chain::Whole => between(authority)?,

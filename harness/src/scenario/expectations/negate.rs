@@ -187,7 +187,7 @@ fn negate_answer(answer: &mut Answer, backends: &[String]) {
         Answer::Http(seen) => Answer::Http(seen),
         Answer::TcpBackend(_) | Answer::TlsBackend { .. } => Answer::TcpRefused,
         Answer::TcpRefused => Answer::TcpBackend(backends.first().cloned().unwrap_or_else(|| OTHER.to_owned())),
-        Answer::NoAnswer | Answer::CutOff => Answer::Http(Box::default()),
+        Answer::NoAnswer | Answer::NoCertificate | Answer::CutOff => Answer::Http(Box::default()),
         Answer::Shares { parts, margin } => Answer::Shares { parts: shift_shares(parts), margin },
     };
 }

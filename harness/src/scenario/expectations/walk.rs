@@ -429,7 +429,7 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
                 visitor(about.expectation(id::part(base, name)), Site::Seen(probe, part));
             }
         }
-        Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer | Answer::CutOff => {
+        Answer::TcpBackend(_) | Answer::TcpRefused | Answer::NoAnswer | Answer::NoCertificate | Answer::CutOff => {
             visitor(about.expectation(base.to_owned()), Site::Answer(probe));
         }
     }

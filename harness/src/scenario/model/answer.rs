@@ -33,6 +33,8 @@ pub enum Answer {
     /// Nobody answers: no connection is accepted, or it is closed without an answer. HTTP: or somebody else on the same address
     /// and port has no route for the request. TCP: or the connection stays open without a byte. UDP: or no datagram comes.
     NoAnswer,
+    /// HTTPS: nobody answers, and on the way to that no certificate is presented that is for the server name.
+    NoCertificate,
     /// HTTP: a timeout error, or an answer that breaks off before its end.
     CutOff,
     /// Shares over many requests, found by a sequential test.
@@ -234,6 +236,11 @@ impl HeaderTest {
 }
 
 impl Answer {
+    /// Whether nobody is to answer.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Answer::NoAnswer | Answer::NoCertificate)
+    }
+
     /// Alias of the authority by which alone a client trusts what is presented, if that is asked.
     pub fn trusted(&self) -> Option<&str> {
         match self {

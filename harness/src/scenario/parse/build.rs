@@ -153,6 +153,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
                 names: strings(tls.get("names")),
                 authority: text(tls, "authority").unwrap_or("ca").to_owned(),
                 expired: boolean(tls, "expired").unwrap_or(false),
+                future: super::client::is_to_come(tls, checker),
                 chain: super::client::chain(tls),
                 clients: text(tls, "clients").map(str::to_owned),
             }),

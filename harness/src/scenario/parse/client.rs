@@ -22,13 +22,38 @@ pub(super) fn client(probe: &Node, tls: bool, checker: &mut Checker<'_>) -> Opti
     Some(ClientCertificate {
         authority: text(client, "authority").unwrap_or("ca").to_owned(),
         expired: boolean(client, "expired").unwrap_or(false),
+        future: is_to_come(client, checker),
+        asked: boolean(client, "asked").unwrap_or(false),
         chain: chain(client),
     })
+}
+
+/// Whether the time of a certificate is to come. It cannot be over as well.
+pub(super) fn is_to_come(certificate: &Node, checker: &mut Checker<'_>) -> bool {
+    let future = boolean(certificate, "future").unwrap_or(false);
+    if future && boolean(certificate, "expired").unwrap_or(false) {
+        checker.report(
+            certificate.mark,
+            "`expired` beside `future`".to_owned(),
+            Some("leave out one of them".to_owned()),
+        );
+    }
+    future
 }
 
 /// What stands between a certificate and the authority that it is of.
 pub(super) fn chain(certificate: &Node) -> Chain {
     text(certificate, "chain").and_then(Chain::of_word).unwrap_or_default()
+}
+
+/// What is wrong with asking for a certificate that is presented, or for none.
+pub(super) fn presented(node: &Node, tls: bool, checker: &mut Checker<'_>) {
+    let Some(expect) = node.get("expect").filter(|_| !tls) else { return };
+    let found = ["certificate", "trusted"].map(|key| expect.get(key)).into_iter().flatten().next();
+    let is_none = expect.text() == Some("noCertificate");
+    if let Some(found) = found.or(is_none.then_some(expect)) {
+        checker.report(found.mark, "no certificate is presented over plain HTTP".to_owned(), None);
+    }
 }
 
 /// What is wrong with a client that is to trust what is presented to it.

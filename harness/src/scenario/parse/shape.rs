@@ -272,6 +272,7 @@ static CERTIFICATE: Table = Table {
         must("names", TEXTS, "hosts and URIs that it is for"),
         may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
         may("expired", Shape::Bool, "true: its time is over"),
+        may("future", Shape::Bool, "true: its time is to come"),
         may(
             "chain",
             Shape::Word(&["whole", "cut"]),

@@ -289,7 +289,13 @@ fn a_definition_may_be_created_and_deleted_again() {
 )]
 #[case(
     "probe: {get: \"http://${host}/\", expect: refused}",
-    "`refused` is not for HTTP; `noAnswer` and `cutOff` are",
+    "`refused` is not for HTTP; `noAnswer`, `noCertificate` and `cutOff` are",
+    None
+)]
+#[case("probe: {get: \"http://${host}/\", expect: noCertificate}", "no certificate is presented over plain HTTP", None)]
+#[case(
+    "probe: {tcp: gw, expect: noCertificate}",
+    "`noCertificate` is not for TCP and TLS; `refused` and `noAnswer` are",
     None
 )]
 #[case(

@@ -200,6 +200,12 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| serve(|_, config| admit(config, Admits::ValidOrExpired))),
     },
     Fault {
+        name: "serves-clients-with-certificates-to-come",
+        summary: "Lets in clients whose certificate is to be valid later.",
+        clauses: &[BAD_SHOWN],
+        seam: Seam::Config(|| serve(|_, config| admit(config, Admits::ValidOrToCome))),
+    },
+    Fault {
         name: "keeps-first-authorities-of-clients",
         summary: "Goes on validating clients by the authorities that a ConfigMap had first.",
         clauses: &[BAD_SHOWN],
@@ -283,6 +289,29 @@ pub(super) const FAULTS: &[Fault] = &[
             serve(|_, config| {
                 let open = validations(config).filter(|of| of.admits == Admits::Everybody);
                 open.for_each(|of| of.admits = Admits::AllButExpired);
+            })
+        }),
+    },
+    Fault {
+        name: "refuses-certificates-to-come-under-the-fallback",
+        summary: "Refuses clients whose certificate is to be valid later although the insecure fallback is on.",
+        clauses: &[NO_FALLBACK],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let open = validations(config).filter(|of| of.admits == Admits::Everybody);
+                open.for_each(|of| of.admits = Admits::AllButToCome);
+            })
+        }),
+    },
+    Fault {
+        name: "asks-clients-for-nothing-under-the-fallback",
+        summary: "Asks clients for no certificate while the insecure fallback is on.",
+        clauses: &[FALLBACK],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for listener in https(config) {
+                    listener.clients = listener.clients.take().filter(|of| of.admits != Admits::Everybody);
+                }
             })
         }),
     },

@@ -19,6 +19,7 @@ mod http;
 mod infrastructure;
 mod kept;
 mod lacking;
+mod layer_4;
 mod limits;
 mod listener_sets;
 mod own_certificates;
@@ -217,6 +218,7 @@ pub fn catalogue() -> &'static [Fault] {
             lacking::FAULTS,
             streams::FAULTS,
             stream_changes::FAULTS,
+            layer_4::FAULTS,
             endpoints::FAULTS,
             infrastructure::FAULTS,
             protocols::FAULTS,

@@ -115,6 +115,24 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "shows-one-certificate-for-all-gateways",
+        summary: "Shows a backend that two Gateways send to the certificate of the first of them, for both.",
+        clauses: &[SHOWN_WRONGLY],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let mut first: Vec<(Vec<SocketAddr>, Certificate)> = Vec::new();
+                for backend in backends(config) {
+                    let BackendTarget::Tls { endpoints, tls, .. } = &mut backend.target else { continue };
+                    let Some(client) = &mut tls.client else { continue };
+                    match first.iter().find(|(at, _)| at == endpoints) {
+                        Some((_, known)) => client.clone_from(known),
+                        None => first.push((endpoints.clone(), client.clone())),
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "keeps-first-certificates-for-backends",
         summary: "Goes on showing backends a certificate that was renewed in its Secret.",
         clauses: &[SHOWN_WRONGLY],

@@ -125,6 +125,20 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names = vec![PeerName::Any]))),
     },
     Fault {
+        name: "takes-certificates-to-come-of-backends",
+        summary: "Takes the certificate of a backend that is to be valid later.",
+        clauses: &["upstream:BackendTLSPolicy"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for tls in encrypted(config) {
+                    if let Authorities::Pem(pem) = &tls.authorities {
+                        tls.authorities = Authorities::Early(pem.clone());
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "takes-certificates-of-any-authority",
         summary: "Does not look at who signed the certificate of a backend.",
         clauses: &["upstream:BackendTLSPolicy"],

@@ -25,6 +25,8 @@ pub enum Authorities {
     Pem(String),
     /// These, as a bundle in PEM, for what they signed themselves.
     Signers(String),
+    /// These, as a bundle in PEM, also for what will be valid.
+    Early(String),
     /// Those that this machine believes.
     System,
     /// Everybody, at any time: certificates count for nothing but their names.

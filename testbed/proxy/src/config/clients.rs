@@ -24,10 +24,14 @@ pub enum Admits {
     ValidOrNone,
     /// Who shows a certificate that is valid, or was once.
     ValidOrExpired,
+    /// Who shows a certificate that is valid, or will be.
+    ValidOrToCome,
     /// Who shows any certificate.
     Shown,
     /// Everybody but who shows a certificate whose time is over.
     AllButExpired,
+    /// Everybody but who shows a certificate whose time is to come.
+    AllButToCome,
     /// Everybody, although a certificate is asked for.
     Everybody,
 }

@@ -1,6 +1,6 @@
 //! Which certificates listeners present.
 
-use gateproof_proxy::config::{Config, Hostname, Protocol, TlsListener};
+use gateproof_proxy::config::{Admits, ClientValidation, Config, Hostname, Listener, Protocol, Refuses, TlsListener};
 
 use crate::faults::{
     Fault, Seam,
@@ -8,6 +8,7 @@ use crate::faults::{
     snapshot::grant_everything,
     tools::{serve, serve_past},
 };
+use crate::runtime::seams::Seen;
 
 /// Has every HTTPS listener of a port present the certificates that `choose` finds among all of them.
 fn present(config: &mut Config, choose: fn(&[TlsListener], &TlsListener) -> Option<usize>) {
@@ -29,6 +30,28 @@ fn wildcard_over(all: &[TlsListener], one: &TlsListener) -> Option<usize> {
         Hostname::Wildcard(suffix) => host.strip_suffix(suffix.as_str()).is_some_and(|rest| rest.ends_with('.')),
         _ => false,
     })
+}
+
+/// Listens for what no ReferenceGrant permits, too, by the lanes that there would be with one.
+fn serve_forbidden(seen: Seen<'_>, config: &mut Config, change: fn(&mut TlsListener)) {
+    let otherwise = seen.otherwise(grant_everything).config.listeners;
+    let is_new = |lane: &Listener| {
+        matches!(lane.protocol, Protocol::Https(_))
+            && !config.listeners.iter().any(|known| (known.address, known.port) == (lane.address, lane.port))
+    };
+    let mut new: Vec<Listener> = otherwise.into_iter().filter(is_new).collect();
+    for lane in &mut new {
+        if let Protocol::Https(all) = &mut lane.protocol {
+            all.iter_mut().for_each(change);
+        }
+    }
+    config.listeners.extend(new);
+}
+
+/// Ends connections behind their handshake: nobody shows a certificate of their own.
+fn break_off(listener: &mut TlsListener) {
+    let (admits, refuses) = (Admits::Shown, Refuses::BehindHandshake);
+    listener.clients = Some(ClientValidation { authorities: String::new(), admits, refuses });
 }
 
 pub(in crate::faults) const FAULTS: &[Fault] = &[
@@ -60,19 +83,12 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "serves-forbidden-certificates",
         summary: "Serves a certificate from another namespace that no ReferenceGrant permits.",
         clauses: &["blind:GatewaySecretMissingReferenceGrant.1"],
-        seam: Seam::Config(|| {
-            serve(|seen, config| {
-                let otherwise = seen.otherwise(grant_everything).config;
-                let is_new = |lane: &&gateproof_proxy::config::Listener| {
-                    matches!(lane.protocol, Protocol::Https(_))
-                        && !config
-                            .listeners
-                            .iter()
-                            .any(|known| (known.address, known.port) == (lane.address, lane.port))
-                };
-                let new: Vec<_> = otherwise.listeners.iter().filter(is_new).cloned().collect();
-                config.listeners.extend(new);
-            })
-        }),
+        seam: Seam::Config(|| serve(|seen, config| serve_forbidden(seen, config, |_| {}))),
+    },
+    Fault {
+        name: "breaks-off-behind-forbidden-certificates",
+        summary: "Presents a certificate from another namespace that no ReferenceGrant permits, and answers nothing behind it.",
+        clauses: &["blind:GatewaySecretMissingReferenceGrant.1"],
+        seam: Seam::Config(|| serve(|seen, config| serve_forbidden(seen, config, break_off))),
     },
 ];

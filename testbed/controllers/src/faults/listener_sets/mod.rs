@@ -196,6 +196,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "decides-conflicts-of-listener-sets-by-namespace",
+        summary: "Lets of ListenerSets in conflict that of the first namespace win, and of one namespace the older.",
+        clauses: &[BY_AGE],
+        seam: Seam::Snapshot(|| view(|snapshot| order(snapshot, |a, b| (&a.1, &a.0, &a.2).cmp(&(&b.1, &b.0, &b.2))))),
+    },
+    Fault {
+        name: "decides-ties-of-listener-sets-by-name-alone",
+        summary: "Lets of two ListenerSets of one age in conflict the first by name win, whatever their namespaces are.",
+        clauses: &[BY_AGE],
+        seam: Seam::Snapshot(|| view(|snapshot| order(snapshot, |a, b| (&a.0, &a.2, &a.1).cmp(&(&b.0, &b.2, &b.1))))),
+    },
+    Fault {
         name: "serves-losing-listener-sets",
         summary: "Serves of two ListenerSets in conflict the one that status says has lost.",
         clauses: &[BY_AGE, LOSER],

@@ -328,6 +328,27 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "leaves-idle-listeners-beside-unknown-protocols",
+        summary: "Programs no listener without routes on a Gateway with one of a protocol that it does not know.",
+        clauses: &["upstream:GatewayListenerUnsupportedProtocol"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for update in statuses {
+                    let DesiredStatus::Gateway { listeners, .. } = &mut update.status else { continue };
+                    let is_unknown = |of: &[Condition]| has_reason(of, "Accepted", "UnsupportedProtocol");
+                    if !listeners.iter().any(|listener| is_unknown(&listener.conditions)) {
+                        continue;
+                    }
+                    for listener in listeners.iter_mut().filter(|listener| listener.attached_routes == 0) {
+                        if is(&listener.conditions, "Programmed", Truth::True) {
+                            set(&mut listener.conditions, "Programmed", Truth::False, "Pending");
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "lists-no-kinds-without-certificate",
         summary: "Lists no kind on a listener whose certificate is missing.",
         clauses: &["GEP1364-38"],

@@ -155,7 +155,6 @@ fn moments() -> [Snapshot; 2] {
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
-    certificate(&mut second, "demo", "mended");
     authority(&mut second, "demo", "authority");
     for (kind, namespace, name) in [
         (Kind::CustomResourceDefinition, "", "tcproutes.gateway.networking.k8s.io"),
