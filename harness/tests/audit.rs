@@ -1,0 +1,125 @@
+//! What is made of recorded runs: the parts of one put together, an account of every clause, and whether reports are those of their log.
+#![allow(clippy::unwrap_used)]
+
+mod process;
+
+use std::fs;
+use std::path::Path;
+
+use gateproof_report::record::{Outcome, RunRecord};
+use process::{Ended, run};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// Three scenarios that pass, one that fails under the fault, and one that is not supported without its feature.
+const RUN: [&str; 9] = [
+    "run",
+    "httproute-simple",
+    "httproute-missing-backend",
+    "httproute-missing-reference-grant",
+    "tcproute-simple",
+    "gateway-accepted",
+    "--target",
+    "embedded:ignores-reference-grants",
+    "--features=Gateway,HTTPRoute,ReferenceGrant",
+];
+
+/// Runs these words, with more of them.
+fn with(dir: &Path, words: &[&str], more: &[&str]) -> Ended {
+    run(dir, &[words, more].concat())
+}
+
+fn expect(ended: &Ended, code: i32, parts: &[&str]) {
+    let said = ended.said();
+    assert_eq!(ended.code, Some(code), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "no `{part}` in: {said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+fn record(dir: &Path) -> RunRecord {
+    serde_json::from_str(&fs::read_to_string(dir.join("record.json")).unwrap()).unwrap()
+}
+
+fn states(account: &Value) -> Vec<(String, Value)> {
+    let rows = account["clauses"].as_array().unwrap();
+    rows.iter().map(|row| (row["id"].as_str().unwrap().to_owned(), row["of"][0]["state"].clone())).collect()
+}
+
+fn account(dir: &Path, reports: &str) -> Value {
+    let ended = run(dir, &["report", "requirements", reports, "--upstream", "--blind", "--as", "json"]);
+    serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.said()))
+}
+
+#[test]
+fn no_part_is_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = run(folder.path(), &["run", "httproute-simple", "--shard", "1/2"]);
+    expect(&ended, 2, &["1 scenarios are selected", "name at most 1 parts; nothing was applied"]);
+    expect(&run(folder.path(), &["run", "--shard", "3/2"]), 2, &["`3/2` is no part of several, such as 2/4"]);
+}
+
+#[test]
+fn every_clause_is_accounted_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let ended = with(dir, &RUN, &["--skip", "gateway-accepted=later", "--report-dir", "red"]);
+    expect(&ended, 1, &["1 failed"]);
+    with(dir, &["run", "httproute-missing-reference-grant"], &["--report-dir", "green"]);
+    let red = account(dir, "red");
+    let of = |account: &Value, id: &str| {
+        let row = account["clauses"].as_array().unwrap().iter().find(|row| row["id"] == id).cloned();
+        row.unwrap_or_else(|| panic!("no {id}"))["of"][0].clone()
+    };
+    let failed = record(&dir.join("red"));
+    let failed = failed.scenarios.iter().find(|one| one.outcome == Outcome::Failed).unwrap();
+    let finding = &failed.findings[0];
+    for clause in &finding.clauses {
+        let cell = of(&red, clause);
+        assert_eq!(cell["state"], json!("broken"), "{clause}: {cell}");
+        let evidence = &cell["missed"][0];
+        assert_eq!(evidence["scenario"], json!(failed.name));
+        assert_eq!(evidence["expectation"], json!(finding.expectation));
+        assert_eq!((&evidence["expected"], &evidence["seen"]), (&json!(finding.expected), &json!(finding.seen)));
+        assert_eq!(of(&account(dir, "green"), clause)["state"], json!("held"), "{clause}");
+    }
+    assert_eq!(of(&red, "upstream:HTTPRouteSimpleSameNamespace")["state"], json!("held"));
+    let unclaimed = of(&red, "upstream:TCPRouteWeightedRouting");
+    assert_eq!(unclaimed["state"], json!("notApplicable"), "{unclaimed}");
+    assert_eq!(unclaimed["notApplicable"][0]["reason"], json!("feature TCPRoute not claimed"));
+    let skipped = of(&red, "GEP1364-40");
+    assert_eq!(skipped["notSeen"][0]["reason"], json!("it was not selected"), "{skipped}");
+    let text = run(dir, &["report", "requirements", "red", "--state", "broken"]);
+    expect(&text, 0, &["broken, ", "expected", "saw"]);
+    assert!(!text.out.contains("\nheld, "), "{}", text.out);
+    let both = run(dir, &["report", "requirements", "red", "green"]);
+    expect(&both, 0, &["≠", "differ"]);
+    expect(&run(dir, &["report", "requirements", "red/record.json"]), 2, &["red/record.json is no directory"]);
+}
+
+/// Logs as versions before wrote them, all of `case.yaml`: whoever changes what is in a log adds one.
+#[rstest]
+#[case::before_dialects("before-dialects", false)]
+#[case::before_digests("before-digests", false)]
+#[case::with_digests("with-digests", true)]
+fn logs_of_every_format_stay_readable(#[case] name: &str, #[case] says_what_did_not_run: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
+    fs::create_dir(dir.join("r")).unwrap();
+    fs::copy(from.join("case.yaml"), dir.join("case.yaml")).unwrap();
+    for file in ["events.jsonl", "record.json"] {
+        fs::copy(from.join(name).join(file), dir.join("r").join(file)).unwrap();
+    }
+    let of_case = |words: &[&str]| run(dir, &[words, &["-f", "case.yaml"]].concat());
+    expect(&of_case(&["replay", "r"]), 0, &["1 passed, 0 failed"]);
+    let account = of_case(&["report", "requirements", "r", "--as", "json"]);
+    let account: Value = serde_json::from_str(&account.out).unwrap();
+    assert!(states(&account).contains(&("GEP1364-47".to_owned(), json!("held"))), "{account}");
+    // What is not there is made of the log all the same, and found missing.
+    let verified = of_case(&["report", "verify", "r"]);
+    expect(&verified, 1, &["junit.xml: missing"]);
+    let says = !verified.out.contains("does not say which scenarios did not run");
+    assert_eq!(says, says_what_did_not_run, "{}", verified.out);
+}
