@@ -285,6 +285,86 @@ fn a_gate_fails_what_fails_newly() {
     expect(&diff(&["other.json", "red"]), 2, &["the runs are of several dialects: aso, gateway-api"]);
 }
 
+/// Runs of a week: what broke, what would be pruned, and what is.
+#[test]
+fn runs_over_time_are_shown_and_pruned() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenarios = ["httproute-grant-for-one-of-two", "httproute-missing-backend", "--report-dir"];
+    let made = |more: &[&str], to: &str| run(dir.path(), &[&["run"], &scenarios[..], &[to], more].concat());
+    expect(&made(&[], "runs/a/first"), 0, &["2 passed"]);
+    expect(&made(&[], "runs/second"), 0, &["2 passed"]);
+    expect(&made(&["--target", "embedded:ignores-reference-grants"], "runs/third"), 1, &["1 failed"]);
+    write(dir.path(), "runs/broken.json", "{\"format\": 9}");
+    let trend = |more: &[&str]| run(dir.path(), &[&["report", "trend", "runs"], more].concat());
+    let said =
+        ["newly failing (1)", "httproute-grant-for-one-of-two, since runs/third", "runs/broken.json: not a run record"];
+    expect(&trend(&[]), 0, &said);
+    expect(&trend(&["--last", "2"]), 0, &["1 older runs are not shown", "2 runs, 2 scenarios"]);
+    let page = trend(&["--as", "html"]).out;
+    assert!(
+        page.starts_with("<!doctype html>") && page.contains("since runs/third") && !page.contains("<script"),
+        "{page}"
+    );
+    // The last run stays, and the last green one.
+    expect(&trend(&["--keep", "1"]), 0, &["runs/a/first of", "would be pruned"]);
+    assert!(dir.path().join("runs/a/first/record.json").exists());
+    expect(&trend(&["--prune"]), 2, &["--prune does not know what to keep"]);
+    expect(&trend(&["--keep", "1", "--prune"]), 0, &["pruned runs/a/first of"]);
+    assert!(!dir.path().join("runs/a/first").exists());
+    assert!(dir.path().join("runs/second/record.json").exists() && dir.path().join("runs/third/record.json").exists());
+    let trace = run(dir.path(), &["report", "trace", "runs/third"]).out;
+    let trace: Value = serde_json::from_str(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    for (cat, least) in [("scenario", 2), ("step", 6), ("stage", 6), ("write", 4), ("probe", 6), ("object", 4)] {
+        let count = events.iter().filter(|event| event["cat"] == cat).count();
+        assert!(count >= least, "{count} of {cat}");
+    }
+    expect(&run(dir.path(), &["report", "trace", "runs"]), 2, &["cannot read runs/record.json"]);
+    let cut = std::fs::read_to_string(dir.path().join("runs/third/events.jsonl")).unwrap();
+    write(dir.path(), "runs/third/events.jsonl", &cut.chars().take(cut.len() / 2).collect::<String>());
+    expect(
+        &run(dir.path(), &["report", "trace", "runs/third"]),
+        2,
+        &["runs/third/events.jsonl: line", "of a run that ended"],
+    );
+}
+
+/// Reports of whoever, and what is no report beside them.
+#[test]
+fn reports_of_anybody_stand_beside_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    expect(&run(dir.path(), &["run", "httproute-simple"]), 0, &["1 passed"]);
+    let ours = std::fs::read_to_string(dir.path().join("gateproof-report/conformance-report.yaml")).unwrap();
+    let theirs =
+        ours.replace("project: embedded-reference", "project: other").replace("apiVersion:", "<Right>apiVersion:");
+    std::fs::create_dir_all(dir.path().join("reports/v1.7")).unwrap();
+    write(dir.path(), "reports/v1.7/other.yaml", &theirs);
+    write(dir.path(), "reports/pod.yaml", "kind: Pod\n");
+    write(dir.path(), "reports/notes.txt", "nothing");
+    std::os::unix::fs::symlink(dir.path(), dir.path().join("reports/loop")).unwrap();
+    let matrix = |more: &[&str]| {
+        run(dir.path(), &[&["report", "matrix", "reports", "gateproof-report/conformance-report.yaml"], more].concat())
+    };
+    let said = ["2 reports of 2 implementations", "`gateproof/other", "`<Right>apiVersion`", "its kind is `Pod`"];
+    expect(&matrix(&[]), 0, &said);
+    expect(&matrix(&["--project", "OTHER"]), 0, &["1 reports of 1 implementations (1 more are not chosen)"]);
+    expect(&matrix(&["--release", "v9"]), 2, &["no report is of v9; there are v1.7.0"]);
+    let json: Value = serde_json::from_str(&matrix(&["--as", "json"]).out).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["name"] == "HTTPRouteCORS").unwrap();
+    assert!(row["link"].as_str().unwrap().ends_with("/pkg/features/httproute.go"), "{row}");
+    assert!(!row["clauses"].as_array().unwrap().is_empty(), "{row}");
+    let page = matrix(&["--as", "html"]).out;
+    assert!(page.contains("https://github.com/kubernetes-sigs/gateway-api/") && !page.contains("<script"), "{page}");
+    expect(
+        &run(dir.path(), &["report", "matrix", "reports/pod.yaml"]),
+        2,
+        &["no ConformanceReport in 1 files", "its kind is `Pod`"],
+    );
+    expect(&run(dir.path(), &["report", "matrix", "nothing"]), 2, &["cannot read nothing"]);
+    expect(&run(dir.path(), &["report", "trend", "reports"]), 2, &["there is no record of a run"]);
+}
+
 /// What is in a file that a flag names, and what is said of it.
 #[rstest]
 #[case::patch_of_gateways(&["run", "--gateway-patch", "given"], "- a\n", 2, &["given: this is no mapping"])]
