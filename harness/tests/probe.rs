@@ -107,6 +107,34 @@ async fn a_target_in_absolute_form_names_the_host() {
     assert!(sent.starts_with(expected), "{sent}");
 }
 
+/// Who is told to go on sends its body, and who is answered without that does not.
+#[rstest]
+#[case::told("HTTP/1.1 100 Continue\r\n\r\n", "hello")]
+#[case::not_told("", "")]
+#[tokio::test]
+async fn a_body_waits_until_it_is_asked_for(#[case] told: &'static str, #[case] expected: &str) {
+    let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let address = listener(move |mut stream| {
+        let sender = sender.clone();
+        async move {
+            let mut came = vec![0; 4096];
+            let length = stream.read(&mut came).await.unwrap();
+            assert!(came[..length].ends_with(b"\r\n\r\n"));
+            stream.write_all(told.as_bytes()).await.unwrap();
+            let body = tokio::time::timeout(Duration::from_millis(300), stream.read(&mut came)).await;
+            sender.send(body.map(|length| came[..length.unwrap()].to_vec()).unwrap_or_default()).unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
+        }
+    })
+    .await;
+    let ProbeRequest::Http(request) = http(address, "/") else { panic!("not HTTP") };
+    let headers = vec![("Expect".to_owned(), "100-continue".to_owned())];
+    let request = HttpRequest { method: "POST".to_owned(), body: "hello".to_owned(), headers, ..*request };
+    let exchange = attempt(ProbeRequest::from(request)).await;
+    assert_eq!(received.recv().await.unwrap(), expected.as_bytes());
+    assert_eq!(exchange.http.map(|answer| answer.status), Some(200));
+}
+
 #[tokio::test]
 async fn what_goes_out_is_exact() {
     let (address, mut received) = hears("HTTP/1.1 302 Found\r\nLocation: http://x/\r\nContent-Length: 0\r\n\r\n").await;
