@@ -1,6 +1,7 @@
 //! What is written to disk and read again.
 
 use gateproof_report::conformance::{ConformanceReport, KnownTest, lint};
+use gateproof_report::matrix::{Choice, Known, html, markdown, matrix, read as read_leniently};
 
 use crate::log::codec::{Encoder, read};
 
@@ -23,9 +24,21 @@ pub fn event_log(data: &[u8]) {
     assert_eq!(read(&written).expect("what was written can be read"), events, "{written}");
 }
 
-/// A report is refused, or what is written of it reads as what is written of that.
+fn leniently(text: &str) {
+    let known = Known::default();
+    let found = read_leniently("report.yaml", text, &known);
+    assert!(!found.reports.is_empty() || !found.unread.is_empty(), "nothing is said of {text}");
+    let choice = Choice { latest: true, ..Choice::default() };
+    let found = matrix(vec![("report.yaml".to_owned(), found)], &choice, &known).expect("nothing is chosen by name");
+    let page = html(&found);
+    assert!(!page.contains("<script") && !markdown(&found).is_empty(), "{page}");
+}
+
+/// A report is refused, or what is written of it reads as what is written of that. Whoever sets reports of anybody beside each other
+/// reads it, or says why not.
 pub fn conformance_report(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
+    leniently(&text);
     let Ok(report) = ConformanceReport::from_yaml(&text) else { return };
     let _ = lint(&report, &[KnownTest { name: "HTTPRouteCORS", since: "v1.5" }]);
     let written = report.to_yaml().expect("a report that was read can be written");

@@ -54,6 +54,51 @@ fn a_run_that_ended_leaves_its_reports_and_the_list() {
     assert_eq!(file_of(dir.path(), RECORD).ok(), Some(dir.path().join(RECORD)));
 }
 
+/// Of what others put there, nothing goes, and the directory stays for it.
+#[test]
+fn a_pruned_directory_loses_what_is_on_its_list() {
+    let dir = whole();
+    assert_eq!(prune(dir.path()).unwrap(), Ok(4));
+    assert!(!dir.path().exists());
+    let dir = whole();
+    fs::write(dir.path().join("failures/mine.txt"), "mine").unwrap();
+    assert_eq!(prune(dir.path()).unwrap(), Ok(4));
+    assert_eq!(names(dir.path()), ["failures/", "failures/mine.txt"]);
+    assert_eq!(prune(dir.path()).unwrap(), Err("it has no list of what gateproof wrote there"));
+    assert_eq!(names(dir.path()), ["failures/", "failures/mine.txt"]);
+}
+
+#[test]
+fn what_is_no_directory_of_a_run_that_ended_is_not_pruned() {
+    let dir = whole();
+    let before = below(dir.path());
+    let around = tempdir().unwrap();
+    let link = around.path().join("link");
+    symlink(dir.path(), &link).unwrap();
+    assert_eq!(prune(&link).unwrap(), Err("it is no directory of reports"));
+    assert_eq!(prune(&dir.path().join(RECORD)).unwrap(), Err("it is no directory of reports"));
+    assert_eq!(below(dir.path()), before);
+    ReportDir::at(dir.path()).begin().unwrap();
+    let begun = below(dir.path());
+    assert_eq!(prune(dir.path()).unwrap(), Err("its run has not ended"));
+    assert_eq!(below(dir.path()), begun);
+}
+
+/// A list that somebody else has changed names nothing outside, and nothing behind a link.
+#[test]
+fn pruning_leads_nowhere() {
+    let around = tempdir().unwrap();
+    fs::write(around.path().join("precious"), "precious").unwrap();
+    let root = around.path().join("reports");
+    fs::create_dir(&root).unwrap();
+    symlink(around.path(), root.join("up")).unwrap();
+    let absolute = around.path().join("precious");
+    let list = format!("{LIST_HEAD}\n../precious\n{}\nup/precious\n../\n", absolute.display());
+    fs::write(root.join(LIST), list).unwrap();
+    prune(&root).unwrap().unwrap();
+    assert_eq!(fs::read_to_string(absolute).unwrap(), "precious");
+}
+
 /// Whether it could not start, was killed, or is under way: nothing of the run before passes for its own.
 #[rstest]
 #[case::could_not_start(|dir: &Path| ReportDir::at(dir).broken_off(&Failure::usage("no such fault", "")))]
