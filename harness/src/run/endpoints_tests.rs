@@ -196,6 +196,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "gateway-client-certificate-for-calls",
         "gateway-client-certificate-for-streams",
         "gateway-client-certificate-invalid",
+        "gateway-client-certificate-spoilt",
         "gateway-client-certificates-of-two-gateways",
         "grpcroute-endpoints-change",
         "httproute-endpoints-deleted",
