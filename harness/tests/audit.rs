@@ -42,6 +42,34 @@ fn record(dir: &Path) -> RunRecord {
     serde_json::from_str(&fs::read_to_string(dir.join("record.json")).unwrap()).unwrap()
 }
 
+/// Without times, and what depends on them or on names of one run.
+fn timeless(record: RunRecord) -> RunRecord {
+    let mut record = RunRecord { date: String::new(), duration_ms: 0, ..record };
+    for scenario in &mut record.scenarios {
+        scenario.duration_ms = 0;
+        scenario.stages.clear();
+        scenario.probes.clear();
+        for finding in &mut scenario.findings {
+            finding.at_ms = 0;
+            finding.seen.clear();
+        }
+    }
+    for rule in &mut record.contract {
+        // The class and the Gateways of the pool are watched in each part.
+        rule.objects = rule.objects.min(1);
+        for breach in &mut rule.breaches {
+            (breach.seq, breach.object) = (0, String::new());
+        }
+    }
+    record
+}
+
+/// A ConformanceReport without its date.
+fn conformance(dir: &Path) -> String {
+    let text = fs::read_to_string(dir.join("conformance-report.yaml")).unwrap();
+    text.lines().filter(|line| !line.starts_with("date:")).collect::<Vec<_>>().join("\n")
+}
+
 fn states(account: &Value) -> Vec<(String, Value)> {
     let rows = account["clauses"].as_array().unwrap();
     rows.iter().map(|row| (row["id"].as_str().unwrap().to_owned(), row["of"][0]["state"].clone())).collect()
@@ -50,6 +78,43 @@ fn states(account: &Value) -> Vec<(String, Value)> {
 fn account(dir: &Path, reports: &str) -> Value {
     let ended = run(dir, &["report", "requirements", reports, "--upstream", "--blind", "--as", "json"]);
     serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.said()))
+}
+
+#[test]
+fn parts_that_are_put_together_are_as_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    expect(&with(dir, &RUN, &["--report-dir", "whole"]), 1, &["3 passed, 1 failed, 1 not supported"]);
+    for part in ["1", "2", "3"] {
+        let ended = with(dir, &RUN, &["--shard", &format!("{part}/3"), "--report-dir", part]);
+        assert!(matches!(ended.code, Some(0 | 1 | 3)), "{}", ended.said());
+    }
+    let merged = run(dir, &["report", "merge", "3", "1", "2", "--report-dir", "merged"]);
+    expect(&merged, 1, &["FAILED httproute-missing-reference-grant", "3 passed, 1 failed, 1 not supported"]);
+
+    let (whole, together) = (record(&dir.join("whole")), record(&dir.join("merged")));
+    assert_eq!(timeless(together.clone()), timeless(whole.clone()));
+    assert_eq!(conformance(&dir.join("merged")), conformance(&dir.join("whole")));
+    let [digests, of_whole] = [together, whole].map(|record| record.digests.unwrap());
+    assert_eq!((digests.manifests.len(), &digests), (5, &of_whole));
+    for file in ["junit.xml", "summary.md", "report.html", "failures/httproute-missing-reference-grant/failure.txt"] {
+        assert!(dir.join("merged").join(file).is_file(), "{file}");
+    }
+    assert_eq!(states(&account(dir, "merged")), states(&account(dir, "whole")));
+    for reports in ["whole", "merged", "1"] {
+        expect(&run(dir, &["report", "verify", reports]), 0, &["same"]);
+    }
+
+    let merge = |dirs: &[&str]| run(dir, &[&["report", "merge", "--report-dir", "bad"], dirs].concat());
+    expect(&merge(&["1", "3"]), 2, &["part 2/3 is missing"]);
+    expect(&merge(&["1", "2", "1", "3"]), 2, &["part 1/3 is there twice: 1 and 1"]);
+    expect(&merge(&["whole"]), 2, &["whole is no part of a run"]);
+    let other = ["run", "httproute-simple", "tcproute-simple", "gateway-accepted"];
+    with(dir, &other, &["--shard", "2/3", "--report-dir", "other"]);
+    expect(&merge(&["1", "other", "3"]), 2, &["other is no part of the run that 1 is of: its target is embedded, not"]);
+    assert!(!dir.join("bad").exists());
+    let own = run(dir, &["report", "merge", "1", "2", "3", "--report-dir", "2"]);
+    expect(&own, 2, &["2 is a part, and its reports would be taken away"]);
 }
 
 #[test]
@@ -96,6 +161,46 @@ fn every_clause_is_accounted_for() {
     let both = run(dir, &["report", "requirements", "red", "green"]);
     expect(&both, 0, &["≠", "differ"]);
     expect(&run(dir, &["report", "requirements", "red/record.json"]), 2, &["red/record.json is no directory"]);
+}
+
+#[test]
+fn what_was_edited_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    expect(&with(dir, &RUN, &["--report-dir", "r"]), 1, &["1 failed"]);
+    let verify = || run(dir, &["report", "verify", "r"]);
+    expect(&verify(), 0, &["same"]);
+    let path = |name: &str| dir.join("r").join(name);
+    let edit = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(path(name)).unwrap();
+        assert!(text.contains(from), "{name}: {text}");
+        fs::write(path(name), text.replacen(from, to, 1)).unwrap();
+        let found = verify();
+        fs::write(path(name), text).unwrap();
+        found
+    };
+    expect(
+        &edit("record.json", "\"failed\"", "\"passed\""),
+        1,
+        &["record.json: edited, line", "log: \"outcome\": \"failed\""],
+    );
+    expect(&edit("summary.md", "1 failed", "0 failed"), 1, &["summary.md: edited, line"]);
+    expect(&edit("junit.xml", "failures=\"1\"", "failures=\"0\""), 1, &["junit.xml: edited, line"]);
+    expect(&edit("conformance-report.yaml", "failure", "success"), 1, &["conformance-report.yaml: edited, line"]);
+    expect(&edit("report.html", "failed", "passed"), 1, &["report.html: edited, line"]);
+    let evidence = "failures/httproute-missing-reference-grant/writes.jsonl";
+    expect(&edit(evidence, "wrote", "write"), 1, &[&format!("{evidence}: edited, line 1")]);
+    // A digest says of what the run was, and nothing else.
+    let suite = record(&dir.join("r")).digests.unwrap().suite;
+    expect(&edit("record.json", &suite, &suite.replace('a', "b")), 1, &["record.json: edited"]);
+
+    fs::remove_file(path("junit.xml")).unwrap();
+    fs::write(path("notes.txt"), "mine").unwrap();
+    expect(&verify(), 1, &["junit.xml: missing", "notes.txt: foreign"]);
+    // What no longer comes to an end cannot be judged.
+    let log = fs::read_to_string(path("events.jsonl")).unwrap();
+    fs::write(path("events.jsonl"), log.lines().take(20).collect::<Vec<_>>().join("\n")).unwrap();
+    expect(&verify(), 2, &["the log was not closed"]);
 }
 
 /// Logs as versions before wrote them, all of `case.yaml`: whoever changes what is in a log adds one.

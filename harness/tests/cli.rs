@@ -745,3 +745,27 @@ fn what_the_target_of_another_dialect_does_not_know_is_refused(#[case] given: &[
     let dir = tempfile::tempdir().unwrap();
     expect(&run(dir.path(), &[&["run", "--dialect", "aso"][..], given].concat()), 2, parts);
 }
+#[test]
+fn the_page_of_a_run_is_rendered_alike_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let fault = "embedded:ignores-reference-grants";
+    let ended = run(dir.path(), &["run", "httproute-missing-reference-grant", "httproute-simple", "--target", fault]);
+    expect(&ended, 1, &["1 passed, 1 failed"]);
+    let page = std::fs::read_to_string(dir.path().join("gateproof-report/report.html")).unwrap();
+    let render = ["report", "render", "gateproof-report", "--as"];
+    assert_eq!(run(dir.path(), &[&render[..], &["html"]].concat()).out, page);
+    let (_, data) = page.split_once("id=\"data\">").unwrap();
+    let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    assert_eq!(data["verdict"]["text"], "1 of 2 scenarios failed, for one reason.");
+    assert_eq!(data["causes"][0]["scenarios"], serde_json::json!(["httproute-missing-reference-grant"]));
+    for name in ["httproute-missing-reference-grant", "httproute-simple"] {
+        let evidence = &data["evidence"][name];
+        for part in ["steps", "writes", "objects"] {
+            assert!(!evidence[part].as_array().unwrap().is_empty(), "{name} {part}");
+        }
+    }
+    let news = run(dir.path(), &[&render[..], &["html", "--baseline", "gateproof-report"]].concat());
+    assert!(news.out.contains("\"news\":{\"runs\":[1,1]"), "{}", news.said());
+    let other = run(dir.path(), &[&render[..], &["text", "--baseline", "gateproof-report"]].concat());
+    expect(&other, 2, &["nothing but the page shows news against a baseline", "add --as html"]);
+}

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use gateproof::dialects::Dialect;
@@ -115,4 +116,61 @@ fn arrows_point_down() {
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// Folders in which no file needs one that needs it, by whatever way round.
+const WITHOUT_CIRCLES: [&str; 6] = ["cluster", "diagnosis", "dialects", "kill", "log", "suite"];
+
+/// The modules of a folder, each with those beside it that it names. What lies in a module's own folder is of that module.
+fn named(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut files = Vec::new();
+    sources(folder, &mut files);
+    let of = |file: &Path| {
+        let parts: Vec<_> =
+            file.strip_prefix(folder).unwrap().iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+        (parts[0].trim_end_matches(".rs").to_owned(), parts.len() - usize::from(parts[parts.len() - 1] == "mod.rs"))
+    };
+    files.retain(|file| of(file).0 != "mod");
+    let mut found: BTreeMap<String, BTreeSet<String>> =
+        files.iter().map(|file| (of(file).0, BTreeSet::new())).collect();
+    let modules: BTreeSet<String> = found.keys().cloned().collect();
+    for file in files {
+        let (module, depth) = of(&file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines: Vec<&str> = code(&text).lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let from_above = format!("crate::{}", folder.file_name().unwrap().to_str().unwrap());
+        let way = format!(r"(?:(?:^|[^:\w])(?:super::){{{depth}}}|{from_above}::)(\w+|\{{[^}}]*\}})");
+        for name in Regex::new(&way).unwrap().captures_iter(&lines.join("\n")) {
+            let words =
+                name[1].trim_matches(['{', '}']).split(',').map(|one| one.trim().split([':', ' ']).next().unwrap());
+            let beside = words.filter(|word| *word != module && modules.contains(*word)).map(str::to_owned);
+            found.get_mut(&module).unwrap().extend(beside);
+        }
+    }
+    found
+}
+
+#[test]
+fn files_of_a_folder_need_each_other_one_way_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for folder in WITHOUT_CIRCLES {
+        let mut left = named(&root.join(folder));
+        // Whoever needs nobody that is left is in no circle.
+        while let Some(free) = left.iter().find(|(_, names)| names.iter().all(|name| !left.contains_key(name))) {
+            let free = free.0.clone();
+            left.remove(&free);
+        }
+        assert_eq!(left, BTreeMap::new(), "circles among the files of {folder}, or what leads to some");
+    }
+}
+
+/// What a file needs is read where it stands, and of a module's own folder as well.
+#[test]
+fn what_a_file_needs_is_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let kill = named(&root.join("kill"));
+    assert!(kill["drive"].contains("matrix") && kill["pin"].is_empty() && !kill["matrix"].contains("drive"));
+    let cluster = named(&root.join("cluster"));
+    assert!(cluster["clean"].contains("undo") && cluster["undo"].contains("leftover"));
+    assert!(cluster["backends"].contains("api"), "{:?}", cluster["backends"]);
 }

@@ -86,7 +86,8 @@ fn lines(found: &Diagnosis) -> Vec<String> {
     } else if found.causes.is_empty() {
         return vec![format!("no known fault looks like these {failures} failures")];
     } else {
-        let near = format!("no known fault looks like these {failures} failures; what comes near explains {explained}:");
+        let near =
+            format!("no known fault looks like these {failures} failures; what comes near explains {explained}:");
         lines.push(near);
     }
     lines.extend(found.causes.iter().flat_map(lines_of));

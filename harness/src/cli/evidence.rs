@@ -43,7 +43,11 @@ impl Collector {
                         open.saw(event.at.0, &key, change, &object);
                     }
                     let there = self.pool.entry(Arc::clone(name)).or_default();
-                    if change == Change::Deleted { there.remove(&key) } else { there.insert(key, object) };
+                    if change == Change::Deleted {
+                        there.remove(&key)
+                    } else {
+                        there.insert(key, object)
+                    };
                 }
                 None
             }

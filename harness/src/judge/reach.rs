@@ -16,7 +16,7 @@ use super::env::Env;
 use super::history::Latest;
 use super::request::request_id;
 use crate::log::{Elapsed, Exchange, HttpRequest, ProbeError, ProbeRequest, Role};
-use crate::scenario::{Answer, Probe};
+use crate::scenario::Probe;
 
 /// Most ports to try.
 const PORTS: usize = 8;

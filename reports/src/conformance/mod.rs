@@ -7,8 +7,8 @@ mod submit;
 mod types;
 
 pub use build::{Identity, LeftOut, Mode, ProfileRule, Why, Withheld, build};
-pub use claims::{Claims, claimed};
 pub(crate) use claims::current_name;
+pub use claims::{Claims, claimed};
 pub use lint::{Defect, KnownTest, lint};
 pub use submit::{About, Submission, submission};
 pub use types::{

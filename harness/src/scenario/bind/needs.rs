@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::super::model::{Answer, Ending, FieldTest, Parents, Scenario, Settle, SubjectExpectation, Verb};
 use super::super::kinds::is_cluster_scoped;
+use super::super::model::{Answer, Ending, FieldTest, Parents, Scenario, Settle, SubjectExpectation, Verb};
 use super::super::template::{self, Part, Slot};
 
 /// The aliases that a scenario uses, beside its namespaces, Gateways and backends, which it declares.
