@@ -25,7 +25,7 @@ const SELECTION: [&str; 9] = [
     "httproute-missing-backend*",
     "httproute-no-endpoints",
     "httproute-endpoints-go-and-come",
-    "tcproute-*",
+    "tcproute-*backend*",
     "httproute-*grant*",
     "*conflicting*",
     "httproute-retry*",

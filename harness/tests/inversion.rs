@@ -9,27 +9,19 @@ mod proof;
 use gateproof::dialects::Reference;
 use gateproof::kill;
 use proof::Quiet;
-use rand::seq::IndexedRandom;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
 
 /// The program's own: runs side by side would wait for each other in that of the system.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How many values the sample has.
-const SAMPLE: usize = 96;
-
-/// What the sample is drawn by.
-const SEED: u64 = 1;
+const SAMPLE: usize = 64;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_plain_reference_fails_at_every_negated_value() {
     let plan = proof::plan(Reference::GatewayApi, 6);
     let (all, _) = kill::negated(&plan.scenarios);
-    let full = proof::is_full();
-    let chosen =
-        if full { all } else { all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(SEED), SAMPLE).cloned().collect() };
+    let chosen = proof::sample(all, SAMPLE);
     let count = chosen.len();
     assert!(count >= SAMPLE, "only {count} values can be negated");
     let found = kill::invert_all(&plan, chosen, &Quiet).await.expect("the embedded target can be tested");

@@ -2,8 +2,9 @@
 //! others.
 //!
 //! Each is run with the scenarios of those expectations, and with another. What that complains of is looked at again with
-//! little else going on, so that a busy machine is not taken for a hole; no more than a few may need that. `gateproof
-//! faults --full` runs every fault with every scenario.
+//! little else going on, so that a busy machine is not taken for a hole; no more than a few may need that. A sample of the
+//! faults, always the same; all of them with `GATEPROOF_FULL=1` or by `gateproof faults`, and every fault with every scenario
+//! by `gateproof faults --full`.
 
 mod proof;
 
@@ -11,19 +12,19 @@ use std::collections::BTreeSet;
 
 use gateproof::dialects::Reference;
 use gateproof::kill::{Complaint, Extent, Plan, ShownBy, drive, faults_named};
-use proof::Quiet;
+use proof::{Quiet, SEED, sample};
 
 /// The program's own: runs side by side would wait for each other in that of the system.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Draws the other.
-const SEED: u64 = 1;
+/// One in how many faults the sample has.
+const ONE_IN: usize = 3;
 
-/// As many faults may be complained of at first sight only, one in twenty: on a busy machine a status may come after the
+/// One in how many faults may be complained of at first sight only: on a busy machine a status may come after the
 /// settling that it should spoil. Beyond that it would be the second look that proves, not the first. What the machine was
 /// too busy to tell was no wrong answer, and is not counted.
-const PASSING: usize = 13;
+const PASSING: usize = 50;
 
 fn plan() -> Plan {
     let faults = faults_named(Reference::GatewayApi, &[]).expect("no name is wrong");
@@ -48,6 +49,8 @@ fn the_table_names_every_fault_and_what_there_is() {
 async fn every_fault_is_noticed_for_what_it_declares() {
     let table = table();
     let mut plan = plan();
+    let size = plan.faults.len().div_ceil(ONE_IN);
+    plan.faults = sample(plan.faults, size);
     let first = drive(&plan, &table, &Quiet).await;
     let doubtful = faults(&first.complaints);
     plan.faults.retain(|fault| doubtful.contains(fault.name));
@@ -70,6 +73,6 @@ async fn every_fault_is_noticed_for_what_it_declares() {
     first.complaints.iter().for_each(|complaint| println!("at first sight: {complaint}"));
     standing.iter().for_each(|complaint| println!("at second sight: {complaint}"));
     assert_eq!(standing, [], "faults that are not noticed as they should be");
-    assert!(passing <= PASSING, "{passing} faults were complained of at first sight only");
+    assert!(passing <= first.rows.len() / PASSING, "{passing} faults were complained of at first sight only");
     assert!(first.signatures >= 50, "only {} faults can be told apart", first.signatures);
 }

@@ -16,10 +16,7 @@ use gateproof::run::{Silent, embedded, run};
 use gateproof::scenario::Scenario;
 use gateproof::scenario::select::clauses;
 use gateproof_report::record::{Outcome, Severity};
-use proof::{Quiet, is_full};
-use rand::seq::IndexedRandom;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use proof::{Quiet, SEED, sample};
 use rstest::rstest;
 use tokio::sync::Semaphore;
 
@@ -31,27 +28,16 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const TARGETS: usize = 6;
 
 /// One in how many faults the sample has.
-const ONE_IN: usize = 6;
+const ONE_IN: usize = 8;
 
 /// One in how many variants, each of which is a run of everything.
 const VARIANT_IN: usize = 12;
 
 /// How many expectations are negated, and how many pinned.
-const SAMPLE: usize = 18;
-
-/// What the samples are drawn by.
-const SEED: u64 = 1;
+const SAMPLE: usize = 12;
 
 /// Two tests at a time, so that no more targets run than twice that.
 static TURN: Semaphore = Semaphore::const_new(2);
-
-/// Some of `all`, or the whole if that is asked for.
-fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
-    if is_full() {
-        return all;
-    }
-    all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(SEED), size).cloned().collect()
-}
 
 #[rstest]
 #[case::aso(Reference::Aso, None, 60)]

@@ -6,6 +6,12 @@ use gateproof::dialects::Reference;
 use gateproof::kill::{Plan, Proof, Watcher};
 use gateproof::scenario::load;
 use gateproof::suite::Suite;
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+/// What samples are drawn by.
+pub const SEED: u64 = 1;
 
 /// Hears nothing.
 pub struct Quiet;
@@ -34,6 +40,14 @@ pub fn plan_in(reference: Reference, edition: Option<&str>, targets: usize) -> P
 /// Whether everything is to be tried, rather than a sample.
 pub fn is_full() -> bool {
     std::env::var_os("GATEPROOF_FULL").is_some()
+}
+
+/// Some of `all`, always the same, or everything if that is asked for.
+pub fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
+    if is_full() {
+        return all;
+    }
+    all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(SEED), size).cloned().collect()
 }
 
 /// What did not fail alone as it should, a line each.
