@@ -52,6 +52,7 @@ fn timeless(record: RunRecord) -> RunRecord {
         for finding in &mut scenario.findings {
             finding.at_ms = 0;
             finding.seen.clear();
+            finding.expected.clear();
         }
     }
     for rule in &mut record.contract {

@@ -308,7 +308,12 @@ async fn what_exists_is_bounded() {
     };
     for part in [0.0, 0.31, 0.77, 1.0] {
         browser.value(&scrolled(part)).await;
-        browser.until(&format!("document.querySelector('.row').id === 'row-' + Math.max(0, Math.floor(document.getElementById('list').scrollTop / 54) - 4)")).await;
+        browser
+            .until(
+                "document.querySelector('.row').id === \
+                 'row-' + Math.max(0, Math.floor(document.getElementById('list').scrollTop / 54) - 4)",
+            )
+            .await;
         let count = browser.value(nodes).await.as_u64().unwrap();
         assert!((100..1500).contains(&count), "{count} at {part}");
     }

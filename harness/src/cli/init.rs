@@ -20,7 +20,7 @@ use super::options::{connect_failure, source};
 use super::output::say;
 use super::report_dir::RECORD;
 use super::{Failure, Outcome, report};
-use crate::cluster::{api, connect};
+use crate::cluster::{api, clock, connect};
 use crate::dialects::Dialect;
 use crate::exit_codes;
 
@@ -259,7 +259,7 @@ fn from(text: &str) -> Result<(&str, &str), Failure> {
 }
 
 fn in_days(days: i64) -> Result<Date, Failure> {
-    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = clock::calendar().to_zoned(jiff::tz::TimeZone::UTC).date();
     today.checked_add(days.days()).map_err(|error| Failure::environment(error, "say the last day with --until"))
 }
 

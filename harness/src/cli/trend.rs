@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use gateproof_report::record::RunRecord;
 use gateproof_report::trend::{self, Keep, Run};
-use jiff::Timestamp;
 
 use super::output::{self, tell};
 use super::report_dir::{RECORD, prune};
 use super::{Failure, Outcome, diff, report};
+use crate::cluster::clock;
 use crate::exit_codes;
 
 /// How deep directories are searched: artefacts of a CI have a folder or two around the reports.
@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         Form::Json => output::json(&trend)?,
     }
     let runs: Vec<Run> = found.runs.into_values().collect();
-    for old in keep.prunable(&runs, Timestamp::now()) {
+    for old in keep.prunable(&runs, clock::calendar()) {
         let (place, date) = (&old.place, &old.date);
         if !args.prune {
             tell!("{place} of {date} would be pruned");

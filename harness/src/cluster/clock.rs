@@ -10,15 +10,20 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// The calendar, for people and reports only: seconds, RFC 3339.
+/// The calendar, for people and reports only.
+pub fn calendar() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+/// The same in seconds, RFC 3339.
 pub fn date() -> String {
-    let now = jiff::Timestamp::now();
+    let now = calendar();
     now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }
 
 /// The same to the microsecond, as Leases have it. For people too: nobody compares it with another clock.
 pub fn micro_date() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+    calendar().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
 /// From when on a wait is told to whoever looks on.

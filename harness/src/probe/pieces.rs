@@ -6,7 +6,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+
+use crate::cluster::clock;
 
 /// How long after the first piece the rest goes out: whoever reads what has come has done so by then.
 const MOMENT: Duration = Duration::from_millis(200);
@@ -16,7 +17,7 @@ enum Left {
     /// Something that is written first, and then halved.
     All,
     /// Its second half, once that is over.
-    Rest(Pin<Box<Sleep>>),
+    Rest(Pin<Box<dyn Future<Output = ()> + Send>>),
     Nothing,
 }
 
@@ -45,7 +46,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Pieces<S> {
         match left {
             Left::All => {
                 let written = ready!(Pin::new(stream).poll_write(cx, &bytes[..bytes.len().div_ceil(2)]))?;
-                *left = Left::Rest(Box::pin(sleep(MOMENT)));
+                *left = Left::Rest(Box::pin(clock::until(clock::now() + MOMENT)));
                 Poll::Ready(Ok(written))
             }
             Left::Rest(moment) => {

@@ -164,7 +164,7 @@ impl Execution<'_> {
         if let Some(finding) = about.clone().find(|finding| hides(&finding.expectation, &asked.id, named)) {
             return Some(Came::NotSeen(format!("{} was missed before it", finding.expectation)));
         }
-        let Some(step) = scenario.steps.iter().find(|step| step.index == asked.step) else { return None };
+        let step = scenario.steps.iter().find(|step| step.index == asked.step)?;
         if is_elsewhere(scenario, step, verdict) {
             return Some(Came::NotApplicable("the write before it came to another of its legal ends".to_owned()));
         }

@@ -66,7 +66,7 @@ pub fn submission(report: &ConformanceReport, about: About<'_>) -> Result<Submis
         let problem = format!("is `{mode}`; upstream wants to know how that is set up: say it with --reproduce");
         say("mode", problem);
     }
-    let page = about.release_page.map_or_else(|| release_page(&who.url, &who.version), |page| link(page));
+    let page = about.release_page.map_or_else(|| release_page(&who.url, &who.version), link);
     if about.release_page.is_some() && page.is_none() {
         say("README.md", "the page of the release is no absolute address".to_owned());
     }
