@@ -33,7 +33,13 @@ fn dialects_run_side_by_side() {
     // Of Gateway API, which is run whole elsewhere, what is about classes and Gateways.
     let all = "gateway-api,kuadrant,aso,contour";
     let selected = ["kuadrant-*", "aso-*", "contour-*", "gateway-*", "gatewayclass-*"];
-    let ended = run(dir.path(), &[&["run", "--dialect", all, "--report-dir", "reports"], &selected[..]].concat());
+    let all_of_them =
+        || run(dir.path(), &[&["run", "--dialect", all, "--report-dir", "reports"], &selected[..]].concat());
+    let mut ended = all_of_them();
+    // What a busy machine could not tell is asked once more.
+    if ended.code == Some(3) {
+        ended = all_of_them();
+    }
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     for (dialect, foreign) in [
         ("gateway-api", &["kuadrant.io", ".azure.com", "projectcontour.io"][..]),
