@@ -20,7 +20,9 @@ pub(super) fn page(record: &RunRecord, log: Option<&Path>, news: Option<Diff>) -
         Failure::environment(error.to_string(), "this is a mistake of gateproof; please report it")
     };
     let mut page = Page::of(record, about(record, news)?).map_err(internal)?;
-    if let Some(log) = log {
+    // A log that was streamed through a pipe is gone, and would be waited for.
+    let is_streamed = |log: &Path| std::fs::metadata(log).is_ok_and(|there| !there.is_file());
+    if let Some(log) = log.filter(|log| !is_streamed(log)) {
         let unreadable =
             |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
         // Line by line: the whole of it would take a multiple of its size.
