@@ -12,8 +12,7 @@ use rand_chacha::rand_core::SeedableRng;
 use sha2::{Digest, Sha256};
 
 use super::matrix::{FaultRun, Matrix};
-use super::plan::Extent;
-pub(super) use super::plan::{Plan, Watcher};
+use super::plan::{Extent, Plan, Watcher};
 use super::shown_by::{Showing, ShownBy};
 use crate::dialects::Reference;
 use crate::run::{self, RunError, Silent, embedded};

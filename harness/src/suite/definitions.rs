@@ -35,8 +35,8 @@ pub(super) fn edition_of(name: &str) -> Option<&str> {
     name.strip_prefix("crds.").and_then(|rest| rest.strip_suffix(".yaml"))
 }
 
-/// The files of a folder with the definitions of an edition, `crds.EDITION.yaml`, each with the name of that, in order of name.
-pub(super) fn of_editions(folder: &Path) -> Result<Vec<(String, File)>, SuiteError> {
+/// The files of a folder whose names are wanted, each with its name, in order of name.
+pub(super) fn files_of(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<(String, File)>, SuiteError> {
     let wrong = |path: &Path| {
         let path = path.to_owned();
         move |source| SuiteError::Read { path, source }
@@ -45,12 +45,19 @@ pub(super) fn of_editions(folder: &Path) -> Result<Vec<(String, File)>, SuiteErr
     for entry in std::fs::read_dir(folder).map_err(wrong(folder))? {
         let path = entry.map_err(wrong(folder))?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Some(edition) = edition_of(name) else { continue };
-        let text = std::fs::read_to_string(&path).map_err(wrong(&path))?;
-        found.push((edition.to_owned(), (path.clone(), text)));
+        if wanted(name) {
+            let text = std::fs::read_to_string(&path).map_err(wrong(&path))?;
+            found.push((name.to_owned(), (path.clone(), text)));
+        }
     }
     found.sort();
     Ok(found)
+}
+
+/// The files of a folder with the definitions of an edition, `crds.EDITION.yaml`, each with the name of that, in order of name.
+pub(super) fn of_editions(folder: &Path) -> Result<Vec<(String, File)>, SuiteError> {
+    let files = files_of(folder, |name| edition_of(name).is_some())?;
+    Ok(files.into_iter().filter_map(|(name, file)| Some((edition_of(&name)?.to_owned(), file))).collect())
 }
 
 /// All definitions of a folder: those of the edition that is meant, and sets of those that hold in others.

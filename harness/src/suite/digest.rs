@@ -6,8 +6,8 @@ use gateproof_suites::dialects::{DialectFiles, GATEWAY_API, GATEWAY_API_PREFLIGH
 use gateproof_suites::{contracts, features, profiles};
 use sha2::{Digest, Sha256};
 
-use super::definitions::edition_of;
-use super::{FILES, Suite, SuiteError};
+use super::definitions::{edition_of, files_of};
+use super::{FILES, File, Suite, SuiteError};
 
 impl Suite {
     /// SHA-256 of what targets are judged by beside scenarios, in hexadecimal.
@@ -24,7 +24,7 @@ impl Suite {
         add("edition", self.vocabulary.edition.name().unwrap_or_default());
         contracts::SHARED.iter().for_each(|(name, text)| add(name, text));
         match &self.folder {
-            Some(folder) => of_folder(folder)?.iter().for_each(|(name, text)| add(name, text)),
+            Some(folder) => of_folder(folder)?.iter().for_each(|(name, (_, text))| add(name, text)),
             None => of_built_in(self.dialect.name()).iter().for_each(|(name, text)| add(name, text)),
         }
         // What Gateway API has as tables, and others build on.
@@ -37,22 +37,9 @@ impl Suite {
     }
 }
 
-/// Name and text of every file that a folder may have, in order of name.
-fn of_folder(folder: &Path) -> Result<Vec<(String, String)>, SuiteError> {
-    let wrong = |path: &Path| {
-        let path = path.to_owned();
-        move |source| SuiteError::Read { path, source }
-    };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(wrong(folder))? {
-        let path = entry.map_err(wrong(folder))?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if FILES.contains(&name) || edition_of(name).is_some() {
-            found.push((name.to_owned(), std::fs::read_to_string(&path).map_err(wrong(&path))?));
-        }
-    }
-    found.sort();
-    Ok(found)
+/// Every file that a folder may have, with its name.
+fn of_folder(folder: &Path) -> Result<Vec<(String, File)>, SuiteError> {
+    files_of(folder, |name| FILES.contains(&name) || edition_of(name).is_some())
 }
 
 fn of_built_in(dialect: &str) -> Vec<(&'static str, &'static str)> {
@@ -100,7 +87,7 @@ mod tests {
     fn an_edited_file_changes_it() {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doors");
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in of_folder(&from).unwrap() {
+        for (name, (_, text)) in of_folder(&from).unwrap() {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
         std::fs::create_dir(folder.path().join("manifests")).unwrap();

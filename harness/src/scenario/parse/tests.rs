@@ -471,24 +471,6 @@ fn an_end_may_be_for_one_age() {
 }
 
 #[test]
-fn bodies_are_given_or_made_up() {
-    let body = |text: &str| {
-        let Verb::Probe(probe) =
-            step(&format!("probe: {{put: \"http://${{host}}/\", {text}, expect: {{backend: echo}}}}")).verb
-        else {
-            panic!("not a probe")
-        };
-        probe.body
-    };
-    assert_eq!(body("body: all of it"), "all of it");
-    let made = body("bodyBytes: 50");
-    assert_eq!((made.len(), made.lines().next()), (50, Some("000000000000000")));
-    assert_eq!(made.lines().last(), Some(".."));
-    let both = with("probe: {put: \"http://${host}/\", body: a, bodyBytes: 1, expect: {backend: echo}}");
-    assert_eq!(problems(&both)[0].1, "`bodyBytes` beside `body`");
-}
-
-#[test]
 fn writes_may_have_several_ends() {
     let step = step(
         "{delete: [Service/echo], either: [{refused: {field: spec}}, {settle: {HTTPRoute/route: {Accepted: \"True\"}}, since: \"1.2\"}]}",

@@ -61,6 +61,24 @@ fn probes_are_read() {
 }
 
 #[test]
+fn bodies_are_given_or_made_up() {
+    let body = |text: &str| {
+        let Verb::Probe(probe) =
+            step(&format!("probe: {{put: \"http://${{host}}/\", {text}, expect: {{backend: echo}}}}")).verb
+        else {
+            panic!("not a probe")
+        };
+        probe.body
+    };
+    assert_eq!(body("body: all of it"), "all of it");
+    let made = body("bodyBytes: 50");
+    assert_eq!((made.len(), made.lines().next()), (50, Some("000000000000000")));
+    assert_eq!(made.lines().last(), Some(".."));
+    let both = with("probe: {put: \"http://${host}/\", body: a, bodyBytes: 1, expect: {backend: echo}}");
+    assert_eq!(problems(&both)[0].1, "`bodyBytes` beside `body`");
+}
+
+#[test]
 fn shares_are_read() {
     let Verb::Probe(probe) =
         step("probe: {get: \"http://${host}/\", expect: {shares: {echo: 3, \"500\": 1}, margin: 5}}").verb
