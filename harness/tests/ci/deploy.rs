@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use rstest::rstest;
 use serde::Serialize;
@@ -51,6 +51,7 @@ fn has_known_fields_alone(object: &Value) {
     match object["kind"].as_str().unwrap() {
         "Job" => is_strict::<Job>(object),
         "CronJob" => is_strict::<CronJob>(object),
+        "Pod" => is_strict::<Pod>(object),
         "PersistentVolumeClaim" => is_strict::<PersistentVolumeClaim>(object),
         "Namespace" => is_strict::<Namespace>(object),
         "ServiceAccount" => is_strict::<ServiceAccount>(object),
@@ -81,6 +82,21 @@ fn is_least(pod: &Value) {
     for volume in pod["volumes"].as_array().unwrap() {
         assert!(volume.get("hostPath").is_none(), "{volume}");
     }
+}
+
+/// The claim on which a Pod leaves its reports; there has to be one, as they are to outlive it.
+fn claim(pod: &Value) -> &str {
+    let volumes = pod["volumes"].as_array().unwrap();
+    let reports = volumes.iter().find(|volume| volume["name"] == "reports").unwrap();
+    reports["persistentVolumeClaim"]["claimName"].as_str().unwrap_or_else(|| panic!("no claim: {reports}"))
+}
+
+/// Every Job of a CronJob leaves its reports in a directory of its own.
+fn keeps_the_night_before(pod: &Value) {
+    let container = &pod["containers"][0];
+    assert!(container["args"].as_array().unwrap().contains(&json!("/reports/$(JOB)")), "{container}");
+    let from = json!({"fieldRef": {"fieldPath": "metadata.labels['batch.kubernetes.io/job-name']"}});
+    assert_eq!(container["env"], json!([{"name": "JOB", "valueFrom": from}]));
 }
 
 /// The words of a Pod are those of our command line, up to the name of the class.
@@ -118,6 +134,25 @@ fn a_base_asks_for_no_more_than_it_needs(#[case] name: &str, #[case] pods: usize
     let objects = base(name);
     objects.iter().for_each(has_known_fields_alone);
     assert_eq!(objects.iter().filter_map(pod).inspect(|pod| is_least(pod)).inspect(|pod| are_words(pod)).count(), pods);
+    for object in objects.iter().filter(|object| pod(object).is_some()) {
+        let pod = pod(object).unwrap();
+        assert_eq!(claim(pod), "gateproof-reports");
+        if object["kind"] == "CronJob" {
+            keeps_the_night_before(pod);
+        }
+        // What merge reads is on the claim of shards.
+        let claims = objects.iter().filter(|object| object["kind"] == "PersistentVolumeClaim");
+        assert_eq!(claims.filter(|made| made["metadata"]["name"] == claim(pod)).count(), usize::from(name != "merge"));
+    }
+}
+
+#[test]
+fn who_reads_the_reports_is_nobody_in_particular() {
+    let objects = base("reader");
+    assert_eq!(objects.len(), 1);
+    has_known_fields_alone(&objects[0]);
+    is_least(&objects[0]["spec"]);
+    assert_eq!(claim(&objects[0]["spec"]), "gateproof-reports");
 }
 
 /// Rendered, everything that the embedded API server has is admitted by it, and the rest has no field that is none.
@@ -168,9 +203,13 @@ fn a_base_is_admitted(#[values("job", "cronjob", "shards", "merge")] name: &str)
 }
 
 fn chart(arguments: &[&str]) -> Result<Vec<Value>, String> {
+    release("it", arguments)
+}
+
+fn release(name: &str, arguments: &[&str]) -> Result<Vec<Value>, String> {
     let chart: &Path = &ours("deploy/helm/gateproof");
     let output = Command::new("helm")
-        .args(["template", "it"])
+        .args(["template", name])
         .arg(chart)
         .args(["--namespace", "ci", "--kube-version", "1.33.0"])
         .args(arguments)
@@ -193,7 +232,7 @@ const KNOWN: [&str; 2] = ["--set", "knownFailures=a: b"];
 #[case::schedule(
     "schedule",
     5,
-    "run --gateway-class my-class --known-failures /known-failures/known-failures.yaml --report-dir /reports/run"
+    "run --gateway-class my-class --known-failures /known-failures/known-failures.yaml --report-dir /reports/$(JOB)"
 )]
 #[case::shards(
     "shards",
@@ -221,12 +260,53 @@ fn the_chart_is_admitted(#[case] mode: &str, #[case] count: usize, #[case] words
         objects.iter().filter(|o| o["kind"] != "Job" && o["kind"] != "CronJob").cloned().collect();
     if mode != "merge" {
         let account: Vec<Value> = account.into_iter().filter(|object| object["kind"] != "ConfigMap").collect();
-        assert_eq!(account, rbac(&["--name", "it", "--namespace", "ci"]));
+        assert_eq!(account, account_and_role("it"));
     }
 }
 
+/// What `rbac` prints, but for the names of what has no namespace: releases of one name in two are two.
+fn account_and_role(release: &str) -> Vec<Value> {
+    let mut objects = rbac(&["--name", release, "--namespace", "ci"]);
+    for (at, place) in [(1, "/metadata/name"), (2, "/metadata/name"), (2, "/roleRef/name")] {
+        *objects[at].pointer_mut(place).unwrap() = format!("gateproof:ci:{release}").into();
+    }
+    objects
+}
+
 #[rstest]
-#[case::no_claim(&["--set", "mode=shards"], "name a claim")]
+#[case::run("run", "ReadWriteOnce")]
+#[case::schedule("schedule", "ReadWriteOnce")]
+#[case::shards("shards", "ReadWriteMany")]
+fn the_chart_makes_a_claim_where_none_is_named(#[case] mode: &str, #[case] access: &str) {
+    if !is_there("helm") {
+        return skipped("helm", "it is not installed");
+    }
+    // Digits alone are a name, and a number to whoever reads YAML.
+    let objects = release("123", &["--set", &format!("mode={mode}")]).unwrap();
+    objects.iter().for_each(has_known_fields_alone);
+    let made = objects.iter().find(|object| object["kind"] == "PersistentVolumeClaim").unwrap();
+    assert_eq!(made["spec"]["accessModes"], json!([access]));
+    assert_eq!(made["metadata"]["annotations"], json!({"helm.sh/resource-policy": "keep"}));
+    let pod = objects.iter().find_map(pod).unwrap();
+    assert_eq!((claim(pod), &made["metadata"]["name"]), ("123-reports", &json!("123-reports")));
+    if mode == "schedule" {
+        keeps_the_night_before(pod);
+    }
+}
+
+#[test]
+fn the_chart_takes_an_account_that_is_there() {
+    if !is_there("helm") {
+        return skipped("helm", "it is not installed");
+    }
+    let objects = chart(&["--set", "rbac.create=false,rbac.serviceAccount=theirs,claim=reports"]).unwrap();
+    assert_eq!(objects.iter().map(|object| &object["kind"]).collect::<Vec<_>>(), ["Job"]);
+    assert_eq!(pod(&objects[0]).unwrap()["serviceAccountName"], "theirs");
+}
+
+#[rstest]
+#[case::no_claim(&["--set", "mode=merge"], "name the claim")]
+#[case::no_account(&["--set", "rbac.create=false"], "rbac.serviceAccount")]
 #[case::a_mode_that_is_none(&["--set", "mode=twice"], "mode")]
 #[case::a_value_that_is_none(&["--set", "gatewayclass=a"], "gatewayclass")]
 fn the_chart_refuses_what_it_cannot_do(#[case] arguments: &[&str], #[case] part: &str) {

@@ -1,11 +1,21 @@
+{{- /* The account of runs, and the claim for their reports. */ -}}
+{{- define "gateproof.account" -}}
+{{- if not (or .Values.rbac.create .Values.rbac.serviceAccount) -}}
+{{- fail "name the account of the runs with `rbac.serviceAccount`: the chart is to make none" -}}
+{{- end -}}
+{{- default .Release.Name .Values.rbac.serviceAccount -}}
+{{- end -}}
+{{- define "gateproof.claim" -}}
+{{- default (printf "%s-reports" .Release.Name) .Values.claim -}}
+{{- end -}}
 {{- /* The template of a Pod; its arguments are in .words, and .token says whether it talks to the API server. */ -}}
 {{- define "gateproof.pod" -}}
 {{- $values := .root.Values -}}
 metadata:
-  labels: {app.kubernetes.io/name: gateproof, app.kubernetes.io/instance: {{ .root.Release.Name }}}
+  labels: {app.kubernetes.io/name: gateproof, app.kubernetes.io/instance: {{ .root.Release.Name | quote }}}
 spec:
   restartPolicy: Never
-  serviceAccountName: {{ ternary .root.Release.Name "default" .token }}
+  serviceAccountName: {{ if .token }}{{ include "gateproof.account" .root | quote }}{{ else }}default{{ end }}
   automountServiceAccountToken: {{ .token }}
   securityContext:
     runAsNonRoot: true
@@ -24,6 +34,10 @@ spec:
       image: {{ printf "%s:%s" $values.image.repository (default (printf "v%s" .root.Chart.AppVersion) $values.image.tag) | quote }}
       imagePullPolicy: {{ $values.image.pullPolicy }}
       args: {{ toJson .words }}
+      {{- with .job }}
+      # Each Job has its own.
+      env: [{name: JOB, valueFrom: {fieldRef: {fieldPath: "metadata.labels['batch.kubernetes.io/job-name']"}}}]
+      {{- end }}
       resources: {{ toJson $values.resources }}
       securityContext:
         allowPrivilegeEscalation: false
@@ -39,14 +53,10 @@ spec:
     - name: scratch
       emptyDir: {}
     - name: reports
-      {{- if $values.claim }}
-      persistentVolumeClaim: {claimName: {{ $values.claim }}}
-      {{- else }}
-      emptyDir: {}
-      {{- end }}
+      persistentVolumeClaim: {claimName: {{ include "gateproof.claim" .root | quote }}}
     {{- if and .token $values.knownFailures }}
     - name: known-failures
-      configMap: {name: {{ .root.Release.Name }}-known-failures}
+      configMap: {name: {{ printf "%s-known-failures" .root.Release.Name | quote }}}
     {{- end }}
 {{- end -}}
 {{- /* The arguments of a run, beside where its reports go. */ -}}
