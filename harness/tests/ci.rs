@@ -123,6 +123,21 @@ fn the_action_says_what_a_run_came_to_and_fails_with_it() {
 }
 
 #[test]
+fn what_the_action_cannot_tell_fails_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().to_str().unwrap();
+    let files = ["output", "summary"].map(|name| format!("{at}/{name}"));
+    fs::create_dir_all(dir.path().join("reports/badge.svg")).unwrap();
+    let more = [("ARGUMENTS", "httproute-missing-backend"), ("GATE", ""), ("REPORT_DIR", "reports")];
+    let ended = script(dir.path(), ".github/actions/gateproof/run", &[], &step(at, &files, &more));
+    assert_eq!(ended.code, Some(1), "{}", ended.said());
+    assert!(ended.err.contains("::error::badge.svg could not be made\n"), "{}", ended.err);
+    // The rest is told all the same, and that the run passed.
+    assert!(read(Path::new(&files[0])).contains("exit-code=0\ncounts=1 passed, "));
+    assert!(read(Path::new(&files[1])).contains("**1 passed, 0 failed**"));
+}
+
+#[test]
 fn the_action_takes_a_binary_or_a_release() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path().to_str().unwrap();
@@ -160,6 +175,28 @@ fn a_night_tells_what_it_came_to() {
     let ended = night(&["no-such-scenario"]);
     assert_eq!(ended.code, Some(2), "{}", ended.said());
     assert!(ended.out.ends_with("nightly: there was no whole run; exit code 2\n"), "{}", ended.out);
+}
+
+#[test]
+fn a_night_takes_the_paths_of_its_caller_and_fails_with_what_it_cannot_tell() {
+    let dir = tempfile::tempdir().unwrap();
+    let night = |baseline: &str| {
+        let variables = [("GATEPROOF", "bin/gateproof"), ("GATEPROOF_BASELINE", baseline)];
+        script(dir.path(), "scripts/nightly", &["reports", "httproute-missing-backend"], &variables)
+    };
+    let ended = night("");
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(dir.path().join("reports/record.json").exists());
+    for (baseline, record, code) in
+        [("before", read(&dir.path().join("reports/record.json")), 0), ("none", "{}".to_owned(), 3)]
+    {
+        fs::create_dir(dir.path().join(baseline)).unwrap();
+        fs::write(dir.path().join(baseline).join("record.json"), record).unwrap();
+        let ended = night(baseline);
+        assert_eq!(ended.code, Some(code), "{}", ended.said());
+        assert!(ended.out.contains("nightly: against the run before:\n"), "{}", ended.out);
+        assert_eq!(ended.out.contains("nightly: not all of it could be told\n"), code != 0, "{}", ended.out);
+    }
 }
 
 #[test]
