@@ -1,5 +1,6 @@
 //! Which scenarios are meant: by name, upstream test, requirement, feature, profile or suite.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -59,11 +60,14 @@ pub fn select(
     if selectors.is_empty() {
         return Ok((0..scenarios.len()).collect());
     }
-    let proofs = scenarios.iter().map(clauses).collect::<Vec<_>>();
+    // To go through what everything proves takes as long as to read a tenth of it.
+    let proofs = OnceCell::new();
+    let proofs = || proofs.get_or_init(|| scenarios.iter().map(clauses).collect::<Vec<_>>());
     let mut chosen = BTreeSet::new();
     for selector in selectors {
         let meant = Selector::read(selector, scenarios, vocabulary)?;
-        let matches = (0..scenarios.len()).filter(|i| meant.means(&scenarios[*i], &proofs[*i])).collect::<Vec<_>>();
+        let matches =
+            (0..scenarios.len()).filter(|i| meant.means(&scenarios[*i], || &proofs()[*i])).collect::<Vec<_>>();
         if matches.is_empty() {
             return Err(match meant {
                 Selector::Glob(_) => unknown(selector, scenarios, vocabulary),
@@ -104,8 +108,8 @@ impl Selector<'_> {
         glob(text).map(Selector::Glob).ok_or_else(|| unknown(text, scenarios, vocabulary))
     }
 
-    fn means(&self, scenario: &Scenario, proofs: &[Arc<str>]) -> bool {
-        let proves = |clause: &str| proofs.iter().any(|p| **p == *clause);
+    fn means<'p>(&self, scenario: &Scenario, proofs: impl Fn() -> &'p [Arc<str>]) -> bool {
+        let proves = |clause: &str| proofs().iter().any(|p| **p == *clause);
         match self {
             Selector::Glob(pattern) => pattern.is_match(&scenario.name),
             Selector::Clause(clause) => proves(clause),

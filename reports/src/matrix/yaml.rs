@@ -1,6 +1,6 @@
 //! YAML as a tree that knows its lines and keeps every scalar as it was written: a version such as 1.10 is no number here.
 
-use granit_parser::{Event, Parser, ScalarStyle};
+use gateproof_yaml::{Event, ScalarStyle, events};
 
 /// How deep a report may be nested; real ones need seven.
 const DEPTH: usize = 32;
@@ -60,7 +60,7 @@ enum Open {
 /// Every document of a text that is whole, and what is wrong behind them.
 pub(super) fn documents(text: &str) -> (Vec<Node>, Option<Broken>) {
     let (mut documents, mut stack, mut nodes) = (Vec::new(), Vec::new(), 0);
-    for next in Parser::new_from_str(text) {
+    for next in events(text) {
         let (event, span) = match next {
             Ok(next) => next,
             Err(error) => {

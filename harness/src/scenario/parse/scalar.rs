@@ -38,6 +38,10 @@ pub(super) fn plain(text: &str) -> (Scalar, Option<(String, String)>) {
         "" | "~" | "null" => Scalar::Null,
         "true" => Scalar::Bool(true),
         "false" => Scalar::Bool(false),
+        // No number for any reader begins with anything else, and most of what manifests say is none.
+        _ if !text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first)) => {
+            return (Scalar::Text(text.to_owned()), is_doubtful(text).then(|| doubt(text)));
+        }
         _ if INTEGER.is_match(text) => match text.trim_start_matches('+').parse::<i64>() {
             Ok(number) => Scalar::Number(number.into()),
             Err(_) => return (Scalar::Text(text.to_owned()), Some(doubt(text))),
@@ -48,12 +52,13 @@ pub(super) fn plain(text: &str) -> (Scalar, Option<(String, String)>) {
         },
         _ => Scalar::Text(text.to_owned()),
     };
-    let doubtful = matches!(
-        text.to_ascii_lowercase().as_str(),
-        "y" | "n" | "yes" | "no" | "on" | "off" | "true" | "false" | "null"
-    ) && !matches!(text, "true" | "false" | "null");
-    let problem = (doubtful || DOUBTFUL_NUMBER.is_match(text)).then(|| doubt(text));
+    let problem = DOUBTFUL_NUMBER.is_match(text).then(|| doubt(text));
     (kind, problem)
+}
+
+/// Whether some readers take a text for a boolean or for nothing.
+fn is_doubtful(text: &str) -> bool {
+    ["y", "n", "yes", "no", "on", "off", "true", "false", "null"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 fn doubt(text: &str) -> (String, String) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use granit_parser::{Event, Parser, ScalarStyle, Span as YamlSpan};
+use gateproof_yaml::{Event, ScalarStyle, Span as YamlSpan, events};
 use serde_json::{Map, Number, Value};
 
 pub(in crate::scenario) use super::super::diagnostic::Mark;
@@ -128,7 +128,7 @@ pub(in crate::scenario) fn read(source: &Arc<Source>, problems: &mut Vec<Diagnos
     let mut stack: Vec<Open> = Vec::new();
     let mut root = None;
     let mut begin = 0;
-    for next in Parser::new_from_str(&source.text) {
+    for next in events(&source.text) {
         let (event, span) = match next {
             Ok(next) => next,
             Err(error) => {
