@@ -284,7 +284,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "refuses-expired-certificates-under-the-fallback",
         summary: "Refuses clients whose certificate is over although the insecure fallback is on.",
-        clauses: &[NO_FALLBACK],
+        clauses: &[FALLBACK],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 let open = validations(config).filter(|of| of.admits == Admits::Everybody);
@@ -295,7 +295,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "refuses-certificates-to-come-under-the-fallback",
         summary: "Refuses clients whose certificate is to be valid later although the insecure fallback is on.",
-        clauses: &[NO_FALLBACK],
+        clauses: &[FALLBACK],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 let open = validations(config).filter(|of| of.admits == Admits::Everybody);

@@ -44,10 +44,10 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "reads-one-authority-of-a-bundle",
             summary: "Knows backends and clients by the first authority of a bundle alone.",
-            clauses: &["blind:BackendTLSPolicy.1", "upstream:GatewayFrontendClientCertificateValidation"],
+            clauses: &["upstream:BackendTLSPolicy", "upstream:GatewayFrontendClientCertificateValidation"],
             seam: Seam::Config(|| serve(|_, config| change(config, keep_the_first))),
         },
-        reported: &["envoyproxy/gateway#7734", "caddyserver/caddy#5981"],
+        reported: &["envoyproxy/envoy#10155", "caddyserver/caddy#5981"],
     },
     Bug {
         fault: Fault {

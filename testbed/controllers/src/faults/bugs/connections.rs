@@ -152,7 +152,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "reads-one-piece-of-a-hello",
             summary: "Finds no server name for a TLSRoute where the first message of a client does not come at once.",
-            clauses: &["upstream:TLSRouteSimpleSameNamespace"],
+            clauses: &["IMPL-38"],
             seam: Seam::Exchange(|| Arc::new(ReadsOnePiece)),
         },
         reported: &["kubernetes/ingress-nginx#11424", "kubernetes/ingress-nginx#11491", "mholt/caddy-l4#346"],
