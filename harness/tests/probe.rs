@@ -107,28 +107,40 @@ async fn a_target_in_absolute_form_names_the_host() {
     assert!(sent.starts_with(expected), "{sent}");
 }
 
-/// Who is told to go on sends its body, and who is answered without that does not.
+/// Who is told to go on sends its body, and who is answered without that does not. So it is if nothing says how long that is.
 #[rstest]
-#[case::told("HTTP/1.1 100 Continue\r\n\r\n", "hello")]
-#[case::not_told("", "")]
+#[case::told("HTTP/1.1 100 Continue\r\n\r\n", false, "hello")]
+#[case::not_told("", false, "")]
+#[case::told_of_no_length("HTTP/1.1 100 Continue\r\n\r\n", true, "5\r\nhello\r\n0\r\n\r\n")]
+#[case::of_no_length("", true, "")]
 #[tokio::test]
-async fn a_body_waits_until_it_is_asked_for(#[case] told: &'static str, #[case] expected: &str) {
+async fn a_body_waits_until_it_is_asked_for(
+    #[case] told: &'static str,
+    #[case] is_chunked: bool,
+    #[case] expected: &str,
+) {
     let (sender, mut received) = tokio::sync::mpsc::unbounded_channel();
     let address = listener(move |mut stream| {
         let sender = sender.clone();
         async move {
             let mut came = vec![0; 4096];
             let length = stream.read(&mut came).await.unwrap();
-            assert!(came[..length].ends_with(b"\r\n\r\n"));
+            let head = String::from_utf8_lossy(&came[..length]).to_lowercase();
+            assert!(head.ends_with("\r\n\r\n"));
+            assert_eq!(head.contains("\r\ncontent-length:"), !is_chunked, "{head}");
             stream.write_all(told.as_bytes()).await.unwrap();
-            let body = tokio::time::timeout(Duration::from_millis(300), stream.read(&mut came)).await;
-            sender.send(body.map(|length| came[..length.unwrap()].to_vec()).unwrap_or_default()).unwrap();
+            let (mut body, pause) = (Vec::new(), Duration::from_millis(300));
+            while let Ok(Ok(length @ 1..)) = tokio::time::timeout(pause, stream.read(&mut came)).await {
+                body.extend_from_slice(&came[..length]);
+            }
+            sender.send(body).unwrap();
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.unwrap();
         }
     })
     .await;
     let ProbeRequest::Http(request) = http(address, "/") else { panic!("not HTTP") };
-    let headers = vec![("Expect".to_owned(), "100-continue".to_owned())];
+    let mut headers = vec![("Expect".to_owned(), "100-continue".to_owned())];
+    headers.extend(is_chunked.then(|| ("Transfer-Encoding".to_owned(), "chunked".to_owned())));
     let request = HttpRequest { method: "POST".to_owned(), body: "hello".to_owned(), headers, ..*request };
     let exchange = attempt(ProbeRequest::from(request)).await;
     assert_eq!(received.recv().await.unwrap(), expected.as_bytes());

@@ -41,10 +41,14 @@ pub(super) fn compare(
         }
         Answer::TlsBackend { backend, certificate, trusted, alpn, server_name } => {
             // Who shakes hands otherwise is not who was meant, and what it says within does not count.
-            if !check.shaken((certificate.as_deref(), trusted.as_deref()), alpn, exchange) {
+            if !check.shaken((certificate.as_deref(), trusted.as_deref()), alpn, exchange)
+                || backend.is_none() && !check.is_shaken(certificate.as_deref(), exchange)
+            {
                 return check.misses;
             }
-            if answered_by(exchange, bindings) != Some(backend.as_str()) {
+            if let Some(backend) = backend
+                && answered_by(exchange, bindings) != Some(backend.as_str())
+            {
                 let expected = format!("a line from backend {backend} over TLS");
                 check.miss("", level, expected, in_words(exchange, bindings));
             } else if let Some(wanted) = server_name {
@@ -278,9 +282,7 @@ impl Check<'_> {
                 self.miss(&format!(".seen.{field}"), self.level, words, seen);
             }
         }
-        if let Some(wanted) = &expected.server_name {
-            self.asked_for(wanted, echo.as_ref());
-        }
+        self.handshake_seen(expected, echo.as_ref());
         if let Some(wanted) = &expected.seen_messages {
             let seen: Option<Vec<&str>> = echo
                 .as_ref()

@@ -276,6 +276,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
         SeenPart::Host => WrongAnswer::ForwardedHost(format!("{OTHER}.invalid")),
         SeenPart::ServerName => WrongAnswer::ForwardedServerName(format!("{OTHER}.invalid")),
+        SeenPart::ClientName => WrongAnswer::ToldClient(format!("{OTHER}.invalid")),
         SeenPart::SeenMessages => WrongAnswer::ForwardedBody(message(OTHER)),
         SeenPart::SeenHeader(name) => {
             WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.seen_headers.get(name)))

@@ -224,7 +224,10 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     if !waits(request) {
         return wire.body(content(request)).map_err(|e| cannot("request", &e));
     }
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(request.body.len()));
+    // A body whose length is untold, as the header has it, may wait as well.
+    if !given(&TRANSFER_ENCODING) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(request.body.len()));
+    }
     let told = Arc::new(Notify::new());
     let tells = Arc::clone(&told);
     let mut wire = wire.body(withheld(request, told)).map_err(|e| cannot("request", &e))?;

@@ -1,4 +1,4 @@
-//! A connection over which what goes out first does so in two pieces, as a network may deliver it.
+//! A connection over which what is written first goes out in two pieces, as a network may deliver it.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::cluster::clock;
 
-/// How long after the first piece the rest goes out: whoever reads what has come has done so by then.
+/// How long after the first piece the rest goes out. Whoever reads what has come has mostly done so by then; where a machine is
+/// too busy for that, both come as one, which proves nothing and breaks nothing.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// How much is still to go out in pieces.

@@ -35,9 +35,9 @@ pub use model::{
     Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, BodyExpectation, Bounds, Branch,
     CLEAR_TEXT, CertificateDecl, Channel, Clause, ConditionExpectation, Delete, Ending, ExpectationId,
     FieldExpectation, FieldTest, Gap, HeaderTest, Hold, HoldFor, Isolation, Level, ListenerExpectation, MadeFor,
-    MadeObject, MessageExpectation, NamespaceDecl, Noted, ObjectRef, ParentExpectation, Parents, Patch, PatchKind,
-    Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario, Script, Seen, Settle, Share, Since, Step,
-    SubCondition, SubjectExpectation, Times, Verb, Version,
+    MadeObject, MessageExpectation, NO_CERTIFICATE, NamespaceDecl, Noted, ObjectRef, ParentExpectation, Parents, Patch,
+    PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario, Script, Seen, Settle, Share, Since,
+    Step, SubCondition, SubjectExpectation, Times, Verb, Version,
 };
 pub(crate) use outline::{Outline, outlines, suite_of};
 pub use parse::parse;

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::dialects::Dialect;
 use crate::log::{Chain, ClientCertificate, Extension, Message};
 
-pub use answer::{Answer, CLEAR_TEXT, HeaderTest, Noted, Seen, Share, Times};
+pub use answer::{Answer, CLEAR_TEXT, HeaderTest, NO_CERTIFICATE, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
 pub use branch::Branch;
 pub use made::MadeFor;

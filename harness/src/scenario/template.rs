@@ -33,8 +33,14 @@ pub enum Slot {
     PlainToken,
     /// `${ca:alias}`: the certificate of an authority of this run and scenario alone, in PEM.
     Authority(String),
-    /// `${client:alias}`: the data of a TLS Secret with a client's certificate, signed by that authority.
-    Client(String),
+    /// `${client:alias}`: the data of a TLS Secret with a client's certificate, signed by that authority;
+    /// `${client:alias;name}` for one that has a DNS name.
+    Client {
+        /// Alias of the authority.
+        authority: String,
+        /// The name.
+        name: Option<String>,
+    },
     /// `${tls:host-alias}`: data of a TLS Secret for that host; `${tls:a,*.b,x.b}` for several, or for names below them;
     /// `${tls:host;chain;rsa}` for one that differs otherwise.
     Tls(Tls),
@@ -166,7 +172,11 @@ pub fn slot(inside: &str, is_gateway: impl Fn(&str) -> bool) -> Result<Slot, Tem
     match word {
         "host" => Ok(Slot::Host(argument.unwrap_or("host").to_owned())),
         "ca" => Ok(Slot::Authority(argument.map_or(Ok("ca".to_owned()), |alias| own(Some(alias)))?)),
-        "client" => Ok(Slot::Client(argument.map_or(Ok("ca".to_owned()), |alias| own(Some(alias)))?)),
+        "client" => {
+            let text = argument.unwrap_or("ca");
+            let (alias, name) = text.split_once(';').map_or((text, None), |(alias, name)| (alias, Some(name)));
+            Ok(Slot::Client { authority: own(Some(alias))?, name: name.map(|name| own(Some(name))).transpose()? })
+        }
         "ns" => Ok(Slot::Namespace(argument.unwrap_or("ns").to_owned())),
         "tls" => Tls::read(argument.unwrap_or("host")).map(Slot::Tls).ok_or_else(unknown),
         "name" => Ok(Slot::Name(own(argument)?)),
@@ -210,7 +220,8 @@ impl fmt::Display for Slot {
             Slot::GatewayNamespace(alias) => write!(f, "${{{alias}.namespace}}"),
             Slot::Host(alias) => write!(f, "${{host:{alias}}}"),
             Slot::Authority(alias) => write!(f, "${{ca:{alias}}}"),
-            Slot::Client(alias) => write!(f, "${{client:{alias}}}"),
+            Slot::Client { authority, name: None } => write!(f, "${{client:{authority}}}"),
+            Slot::Client { authority, name: Some(name) } => write!(f, "${{client:{authority};{name}}}"),
             Slot::Namespace(alias) => write!(f, "${{ns:{alias}}}"),
             Slot::Name(alias) => write!(f, "${{name:{alias}}}"),
             Slot::Class => f.write_str("${class}"),
@@ -264,7 +275,9 @@ mod tests {
     ], ..Tls::default() }))]
     #[case("ca", Slot::Authority("ca".into()))]
     #[case("ca:b", Slot::Authority("b".into()))]
-    #[case("client", Slot::Client("ca".into()))]
+    #[case("client", Slot::Client { authority: "ca".into(), name: None })]
+    #[case("client:b", Slot::Client { authority: "b".into(), name: None })]
+    #[case("client:b;next", Slot::Client { authority: "b".into(), name: Some("next".into()) })]
     #[case("class", Slot::Class)]
     #[case("class:single", Slot::SingleClass)]
     #[case("address", Slot::Address)]
@@ -285,6 +298,9 @@ mod tests {
     #[case("token:x")]
     #[case("tls:a,")]
     #[case("ca:")]
+    #[case("client:")]
+    #[case("client:;next")]
+    #[case("client:b;")]
     #[case("tls:*.")]
     fn other_slots_are_refused(#[case] inside: &str) {
         assert!(slot(inside, |a| a == "gw").is_err());

@@ -1,10 +1,12 @@
 //! A handshake against what is expected of it: whose certificate is presented, and which protocol is agreed on.
 
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 use serde_json::Value;
 
 use super::Check;
 use crate::log::{Exchange, NO_PROTOCOL, PeerCertificate, ProbeRequest};
-use crate::scenario::CLEAR_TEXT;
+use crate::scenario::{CLEAR_TEXT, NO_CERTIFICATE, Seen};
 
 impl Check<'_> {
     /// Looks at a handshake, if it came to its end. Whether nothing was wrong with it.
@@ -22,6 +24,11 @@ impl Check<'_> {
         let is_presented = is_presented && trusted.is_none_or(|by| presented.is_none() || self.trusted(by, exchange));
         // Who presents another one is somebody else, and agrees on what they like.
         is_presented && self.agreed(alpn, exchange)
+    }
+
+    /// Looks at whether there was a handshake to its end, where that is all that is asked.
+    pub(super) fn is_shaken(&mut self, certificate: Option<&str>, exchange: &Exchange) -> bool {
+        exchange.certificate.is_some() || self.certificate(certificate.unwrap_or_default(), &[])
     }
 
     /// Looks at the names of the certificate that is presented.
@@ -60,7 +67,17 @@ impl Check<'_> {
         false
     }
 
-    /// Looks at the server name of the handshake that a backend saw, by its own account.
+    /// Looks at the handshake that a backend saw, by its own account.
+    pub(super) fn handshake_seen(&mut self, expected: &Seen, echo: Option<&Value>) {
+        if let Some(wanted) = &expected.server_name {
+            self.asked_for(wanted, echo);
+        }
+        if let Some(wanted) = &expected.client_name {
+            self.shown(wanted, echo);
+        }
+    }
+
+    /// Looks at the server name of the handshake that a backend saw.
     pub(super) fn asked_for(&mut self, wanted: &str, echo: Option<&Value>) {
         let saw = echo.map(|echo| match echo.get("tls") {
             None | Some(Value::Null) => CLEAR_TEXT,
@@ -79,6 +96,30 @@ impl Check<'_> {
             Some(name) => format!("it saw {name:?}"),
         };
         self.miss(".seen.tls", self.level, words, seen);
+    }
+
+    /// Looks at the names of the certificate that a backend was shown.
+    fn shown(&mut self, wanted: &str, echo: Option<&Value>) {
+        let leaf = echo.map(|echo| echo.pointer("/tls/peerCertificates/0").and_then(Value::as_str));
+        let names = leaf.flatten().map(names);
+        let is_right = match &names {
+            Some(names) => names.iter().any(|name| name.eq_ignore_ascii_case(wanted)),
+            None => echo.is_some() && wanted == NO_CERTIFICATE,
+        };
+        if is_right {
+            return;
+        }
+        let words = match wanted {
+            NO_CERTIFICATE => "the backend is shown no certificate".to_owned(),
+            name => format!("the backend is shown the certificate for {name}"),
+        };
+        let seen = match names.as_deref() {
+            None if echo.is_none() => "no echo".to_owned(),
+            None => "it was shown none".to_owned(),
+            Some([]) => "it was shown one without any name".to_owned(),
+            Some(names) => format!("it was shown one for {}", names.join(", ")),
+        };
+        self.miss(".seen.client", self.level, words, seen);
     }
 
     /// Looks at whether a client that is answered was asked for its certificate, if it had to be.
@@ -109,6 +150,13 @@ impl Check<'_> {
         self.miss(".alpn", self.level, format!("the handshake agrees on {}", words(legal)), seen);
         false
     }
+}
+
+/// The DNS names of a certificate in PEM; none of what cannot be read.
+fn names(pem: &str) -> Vec<String> {
+    let Ok(der) = CertificateDer::from_pem_slice(pem.as_bytes()) else { return Vec::new() };
+    let certificate = webpki::EndEntityCert::try_from(&der);
+    certificate.map(|one| one.valid_dns_names().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 /// Whether a certificate is presented that has the server name which was asked for as it stands.

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::driver::*;
 use crate::judge::answer::compare;
 use crate::log::{
-    Chain, ClientCertificate, EchoText, Elapsed, HttpRequest, PeerCertificate, ProbeError, ProbeRequest, TcpEnd,
+    Chain, ClientCertificate, EchoText, Elapsed, HttpAnswer, HttpRequest, PeerCertificate, ProbeError, ProbeRequest,
+    TcpEnd,
 };
 use crate::scenario::{Answer, Level, Probe, Seen};
 
@@ -36,8 +37,8 @@ fn what_is_agreed_on_is_among_what_may_be(
     let seen = Seen { backend: Some("echo".to_owned()), alpn: alpn.clone(), ..Seen::default() };
     let request = Probe { contrast: false, ..get(Answer::Http(Box::new(seen))) };
     assert_eq!(first_finding(request, back(|agreed| Back::Agreed(agreed, "echo-pod"))), told);
-    let answer =
-        Answer::TlsBackend { backend: "echo".to_owned(), certificate: None, trusted: None, alpn, server_name: None };
+    let backend = Some("echo".to_owned());
+    let answer = Answer::TlsBackend { backend, certificate: None, trusted: None, alpn, server_name: None };
     let stream = Probe { method: None, host: None, contrast: false, ..get(answer) };
     assert_eq!(first_finding(stream, back(|agreed| Back::AgreedLine(agreed, "echo-pod"))), told);
 }
@@ -50,7 +51,7 @@ fn what_is_agreed_on_is_among_what_may_be(
 #[case::clear_text(json!({"pod": "echo-pod"}), Some("it saw clear text"))]
 fn the_server_name_that_a_backend_of_streams_saw_is_the_one(#[case] echo: Value, #[case] told: Option<&str>) {
     let answer = Answer::TlsBackend {
-        backend: "echo".to_owned(),
+        backend: Some("echo".to_owned()),
         certificate: None,
         trusted: None,
         alpn: Vec::new(),
@@ -60,6 +61,45 @@ fn the_server_name_that_a_backend_of_streams_saw_is_the_one(#[case] echo: Value,
     let back = Back::Tcp(TcpEnd::Answered { line: String::new(), echo: EchoText::of(&echo) });
     let found = first_finding(stream, back).map(|(expectation, _, seen)| (expectation, seen));
     assert_eq!(found, told.map(|seen| ("steps[0].probe.seen.tls".to_owned(), seen.to_owned())));
+}
+
+/// Who has no backend to name asks whose handshake it is, and no more.
+#[rstest]
+#[case::its_own(Some("a.test"), None)]
+#[case::another(Some("b.test"), Some("one for b.test"))]
+#[case::no_handshake(None, Some("one without any name, or none"))]
+fn a_handshake_alone_is_looked_at(#[case] presented: Option<&str>, #[case] told: Option<&str>) {
+    let certificate = Some("a.test".to_owned());
+    let answer = Answer::TlsBackend { backend: None, certificate, trusted: None, alpn: Vec::new(), server_name: None };
+    let request = ProbeRequest::from(HttpRequest::default());
+    let mut exchange = exchange("id".to_owned(), request, Elapsed(0), Back::Tcp(TcpEnd::ClosedBeforeAnyByte));
+    exchange.certificate =
+        presented.map(|name| PeerCertificate { names: vec![name.to_owned()], sha256: String::new(), distrusted: None });
+    let misses = compare(&answer, &exchange, Level::Must, "probe", &bindings());
+    let found: Vec<_> = misses.iter().map(|miss| (miss.expectation.as_str(), miss.seen.as_str())).collect();
+    assert_eq!(found, told.map(|seen| ("probe.certificate", seen)).into_iter().collect::<Vec<_>>());
+}
+
+/// The certificate that a backend was shown, what is asked of it, and what then is told.
+#[rstest]
+#[case::the_one(Some("a.test"), "a.test", None)]
+#[case::another(Some("b.test"), "a.test", Some("it was shown one for b.test"))]
+#[case::none(None, "a.test", Some("it was shown none"))]
+#[case::none_as_asked(None, "none", None)]
+#[case::not_none(Some("b.test"), "none", Some("it was shown one for b.test"))]
+fn what_a_backend_was_shown_is_the_one(#[case] shown: Option<&str>, #[case] wanted: &str, #[case] told: Option<&str>) {
+    let pem = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap().cert.pem();
+    let shown = shown.map(|name| json!([pem(name)]));
+    let echo = json!({"pod": "echo-pod", "tls": {"serverName": "", "peerCertificates": shown}});
+    let http = HttpAnswer { status: 200, echo: EchoText::of(&echo), ..HttpAnswer::default() };
+    let request = ProbeRequest::from(HttpRequest::default());
+    let mut exchange = exchange("id".to_owned(), request, Elapsed(0), Back::Status(200));
+    exchange.http = Some(http);
+    let backend = Some("echo".to_owned());
+    let seen = Seen { status: vec![200], backend, client_name: Some(wanted.to_owned()), ..Seen::default() };
+    let misses = compare(&Answer::Http(Box::new(seen)), &exchange, Level::Must, "probe", &bindings());
+    let found: Vec<_> = misses.iter().map(|miss| (miss.expectation.as_str(), miss.seen.as_str())).collect();
+    assert_eq!(found, told.map(|seen| ("probe.seen.client", seen)).into_iter().collect::<Vec<_>>());
 }
 
 /// What is presented, what is asked of it, and what then is told.

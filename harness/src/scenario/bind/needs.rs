@@ -115,7 +115,7 @@ impl Needs {
                     self.authorities.extend(tls.is_signed.then(|| template::SIGNER.to_owned()));
                     true
                 }
-                Ok(Slot::Authority(alias) | Slot::Client(alias)) => self.authorities.insert(alias),
+                Ok(Slot::Authority(alias) | Slot::Client { authority: alias, .. }) => self.authorities.insert(alias),
                 Ok(Slot::Name(alias)) => self.names.insert(alias),
                 Ok(Slot::Port(alias)) => self.ports.insert(alias),
                 Ok(Slot::SingleClass) => std::mem::replace(&mut self.single_class, true),

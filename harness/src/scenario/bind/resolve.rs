@@ -84,8 +84,9 @@ impl<'b> Resolver<'b> {
                 let authority = bindings.authorities.get(&alias).ok_or_else(|| missing("authority", &alias))?;
                 Value::from(authority.certificate.as_str())
             }
-            Slot::Client(alias) => {
-                secret::of_client(bindings.authorities.get(&alias).ok_or_else(|| missing("authority", &alias))?)?
+            Slot::Client { authority, name } => {
+                let by = bindings.authorities.get(&authority).ok_or_else(|| missing("authority", &authority))?;
+                secret::of_client(by, name.as_deref())?
             }
             Slot::Token => Value::from(bindings.token.as_str()),
             // What it is made of has a length that is always the same before the hyphen, so it stays unique.

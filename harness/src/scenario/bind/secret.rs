@@ -35,16 +35,13 @@ pub(super) fn tls(hosts: Vec<String>, like: &Tls, by: Option<&Authority>) -> Res
     Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key.serialize_pem())}))
 }
 
-/// The data of a `kubernetes.io/tls` Secret with a fresh certificate of a client.
-pub(super) fn of_client(by: &Authority) -> Result<Value, BindError> {
-    let decl = ClientCertificate {
-        authority: String::new(),
-        expired: false,
-        future: false,
-        asked: false,
-        chain: Chain::Direct,
-    };
-    let (chain, key) = client(&decl, able(by)?.as_ref())?;
+/// The data of a `kubernetes.io/tls` Secret with a fresh certificate of a client, which may have a name.
+pub(super) fn of_client(by: &Authority, name: Option<&str>) -> Result<Value, BindError> {
+    let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
+    let mut params = client_params();
+    let names = name.map(|name| Ok(SanType::DnsName(name.try_into()?))).into_iter();
+    params.subject_alt_names = names.collect::<Result<_, _>>().map_err(failed)?;
+    let (chain, key) = signed(params, Validity::Now, Chain::Direct, able(by)?.as_ref())?;
     Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key)}))
 }
 
@@ -101,11 +98,15 @@ pub fn certificate(decl: &CertificateDecl, authority: &Authority) -> Result<(Str
 /// # Errors
 /// If it cannot be made, or the authority is one of an earlier run, whose key is not kept.
 pub fn client(decl: &ClientCertificate, authority: &Authority) -> Result<(String, String), BindError> {
+    signed(client_params(), validity(decl.expired, decl.future), decl.chain, authority)
+}
+
+fn client_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, "gateproof client");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    signed(params, validity(decl.expired, decl.future), decl.chain, authority)
+    params
 }
 
 fn validity(is_over: bool, is_to_come: bool) -> Validity {

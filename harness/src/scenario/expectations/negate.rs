@@ -246,6 +246,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),
         SeenPart::Host => seen.seen_host = seen.seen_host.take().map(|h| format!("inverted.{h}")),
         SeenPart::ServerName => seen.server_name = seen.server_name.take().map(|name| format!("inverted.{name}")),
+        SeenPart::ClientName => seen.client_name = seen.client_name.take().map(|name| format!("inverted.{name}")),
         SeenPart::SeenHeader(name) => seen.seen_headers.get_mut(name).map_or((), opposite),
         SeenPart::Certificate => seen.certificate = seen.certificate.take().map(|name| format!("inverted.{name}")),
         SeenPart::Trusted => seen.trusted = Some(OTHER.to_owned()),

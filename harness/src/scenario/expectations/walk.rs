@@ -119,6 +119,8 @@ pub enum SeenPart {
     Proto,
     /// The server name that the backend was asked for, or that it was spoken to in clear text.
     ServerName,
+    /// The certificate that the backend was shown.
+    ClientName,
     /// The messages of a call that the backend saw.
     SeenMessages,
     /// A request header that the backend saw.
@@ -417,14 +419,17 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
     match &probe.answer {
         Answer::Http(_) => walk_seen(probe, base, &about, visitor),
         Answer::Shares { .. } => visitor(about.expectation(id::part(base, "shares")), Site::Answer(probe)),
-        Answer::TlsBackend { certificate, trusted, alpn, server_name, .. } => {
+        Answer::TlsBackend { backend, certificate, trusted, alpn, server_name } => {
+            let has_backend = backend.is_some();
             let given = [
                 ("certificate", certificate.is_some(), SeenPart::Certificate),
                 ("trusted", trusted.is_some(), SeenPart::Trusted),
                 ("alpn", !alpn.is_empty(), SeenPart::Alpn),
                 ("seen.tls", server_name.is_some(), SeenPart::ServerName),
             ];
-            visitor(about.expectation(base.to_owned()), Site::Answer(probe));
+            if has_backend {
+                visitor(about.expectation(base.to_owned()), Site::Answer(probe));
+            }
             for (name, _, part) in given.into_iter().filter(|(_, given, _)| *given) {
                 visitor(about.expectation(id::part(base, name)), Site::Seen(probe, part));
             }
@@ -442,12 +447,9 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     } else {
         ("code".to_owned(), SeenPart::Code, Level::Must)
     }];
-    if !seen.preferred.is_empty() {
-        parts.push(("preferred".to_owned(), SeenPart::Preferred, Level::Should));
-    }
-    if seen.backend.is_some() {
-        parts.push(("backend".to_owned(), SeenPart::Backend, Level::Must));
-    }
+    let told = |(name, given, part): (&str, bool, SeenPart)| given.then(|| (name.to_owned(), part, Level::Must));
+    parts.extend((!seen.preferred.is_empty()).then(|| ("preferred".to_owned(), SeenPart::Preferred, Level::Should)));
+    parts.extend(told(("backend", seen.backend.is_some(), SeenPart::Backend)));
     let named = |prefix: &str, tests: &IndexMap<String, HeaderTest>, make: fn(String) -> SeenPart| {
         tests.keys().map(|n| (format!("{prefix}.{n}"), make(n.clone()), Level::Must)).collect::<Vec<_>>()
     };
@@ -459,20 +461,17 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
         ("seen.host", seen.seen_host.is_some(), SeenPart::Host),
         ("seen.proto", seen.seen_proto.is_some(), SeenPart::Proto),
         ("seen.tls", seen.server_name.is_some(), SeenPart::ServerName),
+        ("seen.client", seen.client_name.is_some(), SeenPart::ClientName),
         ("seen.messages", seen.seen_messages.is_some(), SeenPart::SeenMessages),
     ];
-    let given = given.into_iter().filter(|(_, given, _)| *given);
-    parts.extend(given.map(|(name, _, part)| (name.to_owned(), part, Level::Must)));
+    let handshake = [
+        ("certificate", seen.certificate.is_some(), SeenPart::Certificate),
+        ("trusted", seen.trusted.is_some(), SeenPart::Trusted),
+        ("alpn", !seen.alpn.is_empty(), SeenPart::Alpn),
+    ];
+    parts.extend(given.into_iter().filter_map(told));
     parts.extend(named("seen.headers", &seen.seen_headers, SeenPart::SeenHeader));
-    if seen.certificate.is_some() {
-        parts.push(("certificate".to_owned(), SeenPart::Certificate, Level::Must));
-    }
-    if seen.trusted.is_some() {
-        parts.push(("trusted".to_owned(), SeenPart::Trusted, Level::Must));
-    }
-    if !seen.alpn.is_empty() {
-        parts.push(("alpn".to_owned(), SeenPart::Alpn, Level::Must));
-    }
+    parts.extend(handshake.into_iter().filter_map(told));
     for (index, backend) in seen.mirrored_to.iter().enumerate() {
         parts.push((format!("mirrored.{backend}"), SeenPart::Mirrored(index), Level::Must));
     }

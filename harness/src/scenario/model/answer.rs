@@ -16,8 +16,8 @@ pub enum Answer {
     TcpBackend(String),
     /// A line from this backend over TLS.
     TlsBackend {
-        /// The backend.
-        backend: String,
+        /// The backend; none: no more than the handshake is looked at.
+        backend: Option<String>,
         /// A DNS name of the certificate that is presented, as it stands there.
         certificate: Option<String>,
         /// Alias of the authority by which alone a client trusts what is presented.
@@ -126,6 +126,8 @@ pub struct Seen {
     pub seen_proto: Option<String>,
     /// Server name of the handshake that the backend saw; [`CLEAR_TEXT`]: there was none.
     pub server_name: Option<String>,
+    /// A DNS name of the certificate that the backend was shown, as it stands there; [`NO_CERTIFICATE`]: it was shown none.
+    pub client_name: Option<String>,
     /// Texts of the messages of a call that the backend saw, in order.
     pub seen_messages: Option<Vec<String>>,
     /// Request headers that the backend saw.
@@ -254,6 +256,9 @@ impl Answer {
 /// What stands for a backend that was spoken to in clear text, in place of a server name.
 pub const CLEAR_TEXT: &str = "none";
 
+/// What stands for a backend that was shown no certificate, in place of a name of one.
+pub const NO_CERTIFICATE: &str = "none";
+
 impl Seen {
     /// Every text of the expectation in which placeholders may stand.
     pub fn texts(&self) -> Vec<&String> {
@@ -261,6 +266,7 @@ impl Seen {
         let tests = self.headers.values().chain(self.trailers.values()).chain(self.seen_headers.values());
         let tests = tests.chain(noted.clone().flat_map(|noted| noted.headers.values()));
         let plain = self.seen_path.iter().chain(&self.seen_host).chain(&self.certificate).chain(&self.server_name);
+        let plain = plain.chain(&self.client_name);
         let plain = plain.chain(noted.flat_map(|noted| noted.path.iter().chain(&noted.body)));
         plain.chain(tests.flat_map(HeaderTest::texts)).collect()
     }
@@ -268,7 +274,7 @@ impl Seen {
     /// The same, to be changed.
     pub fn texts_mut(&mut self) -> Vec<&mut String> {
         let plain = self.seen_path.iter_mut().chain(&mut self.seen_host).chain(&mut self.certificate);
-        let plain = plain.chain(&mut self.server_name);
+        let plain = plain.chain(&mut self.server_name).chain(&mut self.client_name);
         let tests = self.headers.values_mut().chain(self.trailers.values_mut()).chain(self.seen_headers.values_mut());
         let noted = self.noted.values_mut().flat_map(|noted| {
             let tests = noted.headers.values_mut().flat_map(HeaderTest::texts_mut);

@@ -4,7 +4,7 @@ use super::build::{boolean, strings, text};
 use super::check::Checker;
 use super::tree::{Mark, Node};
 use crate::log::{Chain, ClientCertificate, Extension, NO_PROTOCOL};
-use crate::scenario::CLEAR_TEXT;
+use crate::scenario::{Answer, CLEAR_TEXT};
 
 /// How long the name of a protocol may be, in bytes: its length is one byte of the handshake.
 const LONGEST_PROTOCOL: usize = 255;
@@ -122,8 +122,25 @@ pub(super) fn protocols(list: &Node, checker: &mut Checker<'_>) -> Vec<String> {
 /// What may be expected of a stream within TLS beside its backend.
 pub(super) const WITHIN_TLS: [&str; 4] = ["certificate", "trusted", "alpn", "seen"];
 
+/// What is expected of a stream within TLS: a line from a backend, or no more than who shakes hands, whatever comes behind.
+pub(super) fn within_tls(node: &Node, backend: Option<&Node>, checker: &mut Checker<'_>) -> Option<Answer> {
+    let certificate = text(node, "certificate").map(str::to_owned);
+    if backend.is_none() && certificate.is_none() {
+        let help = Some("say it with `backend`, or who shakes hands with `certificate`".to_owned());
+        checker.report(node.mark, "nothing says who answers".to_owned(), help);
+    }
+    if let Some(seen) = node.get("seen").filter(|_| backend.is_none()) {
+        let help = Some("say which with `backend`".to_owned());
+        checker.report(seen.mark, "what no backend has answered cannot have been seen by one".to_owned(), help);
+    }
+    let backend = backend.and_then(Node::text).map(str::to_owned);
+    let trusted = text(node, "trusted").map(str::to_owned);
+    let server_name = node.get("seen").and_then(|seen| server_name(seen, checker));
+    Some(Answer::TlsBackend { backend, certificate, trusted, alpn: legal(node), server_name })
+}
+
 /// The server name that the backend of a stream within TLS saw; nothing else is seen of one.
-pub(super) fn server_name(seen: &Node, checker: &mut Checker<'_>) -> Option<String> {
+fn server_name(seen: &Node, checker: &mut Checker<'_>) -> Option<String> {
     if let Some((key, _)) = seen.entries().iter().find(|(key, _)| key.name != "tls") {
         checker.report(key.mark, format!("`{}` is not seen of a stream", key.name), None);
     }

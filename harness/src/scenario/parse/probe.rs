@@ -6,14 +6,14 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
-use super::client::{WITHIN_TLS, client, left_out, legal, of_request, of_stream, presented, server_name, trusting};
+use super::client::{WITHIN_TLS, client, left_out, legal, of_request, of_stream, presented, trusting, within_tls};
 use super::hold::millis;
 use super::names::Names;
 use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
-use super::turns::{in_two, turns};
+use super::turns::{in_two, turns, waiting};
 use crate::log::Message;
 
 /// How many bytes the text of a message may have: the log has them for every attempt.
@@ -180,6 +180,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     if let Some(given) = node.get("absolute").filter(|_| http2) {
         checker.report(given.mark, "`absolute` has no meaning over HTTP/2".to_owned(), None);
     }
+    waiting(node, http2, checker);
     if let Some(given) = node.get("among").filter(|_| !http2) {
         let help = Some("add `http2: true`".to_owned());
         checker.report(given.mark, "over HTTP/1.1 requests follow each other".to_owned(), help);
@@ -362,11 +363,10 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
             checker.report(key.mark, format!("`{}` has no meaning over {}", key.name, over.name()), None);
         }
         if over == Over::Tls {
-            let certificate = text(node, "certificate").map(str::to_owned);
-            let backend = backend?.text()?.to_owned();
-            let trusted = text(node, "trusted").map(str::to_owned);
-            let server_name = node.get("seen").and_then(|seen| server_name(seen, checker));
-            return Some(Answer::TlsBackend { backend, certificate, trusted, alpn: legal(node), server_name });
+            return within_tls(node, backend, checker);
+        }
+        if backend.is_none() {
+            checker.report(node.mark, "nothing says which backend answers".to_owned(), None);
         }
         return Some(Answer::TcpBackend(backend?.text()?.to_owned()));
     }
@@ -408,6 +408,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         messages: integer(node, "messages").and_then(|n| u32::try_from(n).ok()),
         seen_proto: seen.and_then(|s| text(s, "proto")).map(str::to_owned),
         server_name: seen.and_then(|s| text(s, "tls")).map(str::to_owned),
+        client_name: seen.and_then(|s| text(s, "client")).map(str::to_owned),
         seen_messages: seen.and_then(|s| s.get("messages")).map(|texts| strings(Some(texts))),
         seen_path: seen.and_then(|s| text(s, "path")).map(str::to_owned),
         seen_host: seen.and_then(|s| text(s, "host")).map(str::to_owned),

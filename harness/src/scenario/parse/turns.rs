@@ -1,6 +1,6 @@
-//! How both sides of a stream take turns.
+//! How both sides of a stream, or of a request, take turns.
 
-use super::build::boolean;
+use super::build::{boolean, strings};
 use super::check::Checker;
 use super::hold::millis;
 use super::tree::Node;
@@ -32,6 +32,24 @@ pub(super) fn turns(node: &Node, is_stream: bool, listens: bool, checker: &mut C
         checker.report(value.mark, "not a time".to_owned(), Some("such as 2s".to_owned()));
     }
     (half_close, idle)
+}
+
+/// What stands in the way of a client that sends its body when it is told to.
+pub(super) fn waiting(node: &Node, http2: bool, checker: &mut Checker<'_>) {
+    let waits = |value: &Node| strings(Some(value)).iter().any(|text| text.eq_ignore_ascii_case("100-continue"));
+    let headers = node.get("headers").map(Node::entries).unwrap_or_default();
+    let expect = headers.iter().find(|(key, value)| key.name.eq_ignore_ascii_case("expect") && waits(value));
+    let Some((expect, _)) = expect.filter(|_| node.get("body").or_else(|| node.get("bodyBytes")).is_some()) else {
+        return;
+    };
+    if http2 {
+        let help = Some("over HTTP/1.1 it goes out when the client is told to go on".to_owned());
+        checker.report(expect.mark, "over HTTP/2 a body waits for nobody".to_owned(), help);
+    }
+    if let Some((over, _)) = node.entries().iter().find(|(key, _)| key.name == "over") {
+        let help = Some("who is answered without being told has a request open, which no other can follow".to_owned());
+        checker.report(over.mark, "`over` beside a body that waits".to_owned(), help);
+    }
 }
 
 /// Whether the first message of a handshake goes out in two pieces.

@@ -12,7 +12,7 @@ use gateproof_proxy::config::{
 use super::{
     Fault, Seam,
     tls::streams,
-    tools::{Memory, backends, has_reason, own, say, serve, serve_past, set},
+    tools::{Memory, Remembering, backends, has_reason, own, say, serve, serve_past, set},
 };
 use crate::{
     runtime::seams::{ConfigSeam, Seen},
@@ -55,6 +55,39 @@ pub(super) fn keep_first(memory: &mut Memory, snapshot: &mut Snapshot, to_backen
     memory.keep_first(snapshot, Kind::Secret);
     for secret in now.all(Kind::Secret).filter(|secret| shown.contains(&secret.key()) != to_backends) {
         snapshot.insert(Kind::Secret, secret.clone());
+    }
+}
+
+/// Where a Gateway says what it shows to backends.
+const REFERENCE: &str = "/spec/tls/backend/clientCertificateRef";
+
+/// Shows the Secret that a Gateway named first, as long as there is a certificate in it.
+fn keep_first_references(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let now = snapshot.clone();
+    let mut first = snapshot.clone();
+    memory.keep_first(&mut first, Kind::Gateway);
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let text = |field: &str| gateway["metadata"][field].as_str().unwrap_or_default();
+        let (namespace, known) = (text("namespace"), first.get(Kind::Gateway, text("namespace"), text("name")));
+        let Some(before) = known.and_then(|known| known.raw.pointer(REFERENCE)).cloned() else { return };
+        let name = before["name"].as_str().filter(|_| before["namespace"].is_null()).unwrap_or_default();
+        let is_there = now.secret(namespace, name).is_some_and(|(_, secret)| secret.certificate.is_ok());
+        if let Some(reference) = gateway.pointer_mut(REFERENCE).filter(|_| is_there) {
+            *reference = before;
+        }
+    });
+}
+
+/// Goes on with Secrets that Gateways show to backends as they were when nothing could be made of them.
+fn keep_spoilt(memory: &mut Memory, snapshot: &mut Snapshot) {
+    for key in shown(snapshot) {
+        let Some(secret) = snapshot.get(Kind::Secret, &key.namespace, &key.name).cloned() else { continue };
+        let read = snapshot.secret(&key.namespace, &key.name);
+        if read.is_some_and(|(_, secret)| secret.certificate.is_err()) {
+            memory.objects.insert((Kind::Secret, key), secret);
+        } else if let Some(spoilt) = memory.objects.get(&(Kind::Secret, key)) {
+            snapshot.insert(Kind::Secret, spoilt.clone());
+        }
     }
 }
 
@@ -137,6 +170,18 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Goes on showing backends a certificate that was renewed in its Secret.",
         clauses: &[SHOWN_WRONGLY],
         seam: Seam::Config(|| serve_past(|memory, snapshot| keep_first(memory, snapshot, true))),
+    },
+    Fault {
+        name: "keeps-first-references-to-certificates-for-backends",
+        summary: "Goes on showing backends the certificate that its Gateway named before, as long as that is there.",
+        clauses: &[SHOWN_WRONGLY],
+        seam: Seam::Config(|| serve_past(keep_first_references)),
+    },
+    Fault {
+        name: "overlooks-mended-certificates-for-backends",
+        summary: "Goes on without a certificate for backends whose Secret held none and is mended.",
+        clauses: &[SHOWN_WRONGLY],
+        seam: Seam::Snapshot(|| Box::new(Remembering(Memory::default(), keep_spoilt))),
     },
     Fault {
         name: "keeps-certificates-for-backends-that-are-gone",

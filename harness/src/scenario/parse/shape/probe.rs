@@ -206,6 +206,11 @@ static SEEN: Table = Table {
         may("host", Shape::Text, "Host header"),
         may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in"),
         may("tls", Shape::Text, "server name of the handshake with the backend; none: it is spoken to in clear text"),
+        may(
+            "client",
+            Shape::Text,
+            "a DNS name of the certificate that it was shown in the handshake with it; none: it was shown none",
+        ),
         may("messages", TEXTS, "texts of the messages of a call, in this order"),
         may("headers", Shape::Map(&HEADER), "request headers"),
     ],

@@ -220,6 +220,9 @@ fn what_handshakes_agree_on_is_read() {
     let seen = read("probe: {tls: gw, sni: a.test, expect: {backend: echo, seen: {tls: b.test}}}");
     let Answer::TlsBackend { server_name, .. } = &seen.answer else { panic!("not TLS") };
     assert_eq!(server_name.as_deref(), Some("b.test"));
+    let shaken = read("probe: {tls: gw, sni: a.test, expect: {certificate: a.test}}");
+    let Answer::TlsBackend { backend, certificate, .. } = &shaken.answer else { panic!("not TLS") };
+    assert_eq!((backend, certificate.as_deref()), (&None, Some("a.test")));
     let own = read("probe: {get: \"https://${host}/\", http2: true, expect: {backend: echo, alpn: h2}}");
     assert_eq!(own.alpn, [""; 0]);
 }
@@ -249,6 +252,11 @@ fn what_handshakes_agree_on_is_read() {
 #[case("tcp: gw", "{backend: echo, trusted: ca}", "`trusted` has no meaning over TCP")]
 #[case("tcp: gw", "{backend: echo, seen: {tls: a.test}}", "`seen` has no meaning over TCP")]
 #[case("tls: gw", "{backend: echo, seen: {path: /}}", "`path` is not seen of a stream")]
+#[case("tls: gw", "{backend: echo, seen: {client: a.test}}", "`client` is not seen of a stream")]
+#[case("tls: gw", "{trusted: ca}", "nothing says who answers")]
+#[case("tls: gw", "{certificate: a.test, seen: {tls: a.test}}", "what no backend has answered")]
+#[case("tcp: gw", "{}", "nothing says which backend answers")]
+#[case("udp: gw", "{}", "nothing says which backend answers")]
 #[case("tls: gw", "{backend: echo, seen: {tls: none}}", "no backend tells of a stream in clear text")]
 #[case("tcp: gw, alpn: [h2]", "{backend: echo}", "`alpn` has no meaning over TCP")]
 #[case("tcp: gw", "{backend: echo, alpn: h2}", "`alpn` has no meaning over TCP")]
@@ -297,6 +305,14 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
 #[case(
     "probe: {get: \"http://${host}/\", http2: true, absolute: true, expect: {backend: echo}}",
     "`absolute` has no meaning over HTTP/2"
+)]
+#[case(
+    "probe: {put: \"http://${host}/\", headers: {expect: 100-Continue}, body: a, over: kept, expect: {backend: echo}}",
+    "`over` beside a body that waits"
+)]
+#[case(
+    "probe: {put: \"http://${host}/\", headers: {Expect: 100-continue}, bodyBytes: 9, http2: true, expect: {backend: echo}}",
+    "over HTTP/2 a body waits for nobody"
 )]
 fn turns_that_cannot_be_taken_are_refused(#[case] text: &str, #[case] message: &str) {
     let found = problems(&with(text));

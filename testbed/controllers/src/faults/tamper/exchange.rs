@@ -32,7 +32,9 @@ use kube::api::{Api, ListParams};
 
 use super::{
     super::frames::{self, Frame},
-    Tamper, TamperError, intercept, lock,
+    Tamper, TamperError,
+    accounts::{over_tls, shown, told},
+    intercept, lock,
 };
 
 /// The header that carries the id under which backends note a request.
@@ -69,6 +71,8 @@ pub enum WrongAnswer {
     ForwardedHost(String),
     /// The handshake with the backend asks for this server name. An account of what came in clear text has it too.
     ForwardedServerName(String),
+    /// The account of the backend has another certificate in place of the one that it was shown, for this name.
+    ToldClient(String),
     /// The backend gets this value of a request header, or the header not at all.
     ForwardedHeader(String, Option<String>),
     /// The backend gets this method.
@@ -242,7 +246,10 @@ impl Exchange for Tamper {
                     response = response.map(|body| if is_call { trailers_alone(body) } else { body::empty() });
                 }
                 WrongAnswer::ForwardedServerName(name) if !grpc::is_grpc(response.headers()) => {
-                    response = told_over_tls(response, &name).await;
+                    response = told(response, |account| over_tls(account, &name)).await;
+                }
+                WrongAnswer::ToldClient(name) if !grpc::is_grpc(response.headers()) => {
+                    response = told(response, |account| shown(account, &name)).await;
                 }
                 WrongAnswer::Code(code) => response = with_code(response, code),
                 WrongAnswer::Trailer(name, value) => {
@@ -391,20 +398,6 @@ fn ask_for(tls: &mut BackendTls, name: &str) {
     if tls.names.is_empty() {
         tls.names.push(PeerName::Dns(right));
     }
-}
-
-/// An account of what came in clear text, as if that had not been so.
-async fn told_over_tls(response: Response<Body>, name: &str) -> Response<Body> {
-    let (mut parts, body) = response.into_parts();
-    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let Ok(mut account) = serde_json::from_slice::<serde_json::Value>(&bytes) else {
-        return Response::from_parts(parts, body::full(bytes));
-    };
-    if account.get("tls").is_none() {
-        account["tls"] = serde_json::json!({"serverName": name});
-    }
-    parts.headers.remove(CONTENT_LENGTH);
-    Response::from_parts(parts, body::full(account.to_string()))
 }
 
 /// A body without its data.

@@ -4,6 +4,7 @@
 //! looks at the target needs less: that exactly one value is wrong, and only once the check is about to look. A
 //! [`Tamper`] sits in the same seams as the faults and is plain until it is told otherwise, while the implementation runs.
 
+mod accounts;
 mod exchange;
 mod handshakes;
 mod interception;

@@ -127,6 +127,7 @@ fn moments() -> [Snapshot; 2] {
     add(&mut first, include_str!("away.yaml"), "1");
     add(&mut first, include_str!("endpoints.yaml"), "1");
     add(&mut first, include_str!("bundles.yaml"), "1");
+    add(&mut first, include_str!("names.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
     authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
@@ -147,11 +148,13 @@ fn moments() -> [Snapshot; 2] {
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
     certificate(&mut second, "demo", "shown");
+    certificate(&mut second, "demo", "mended");
     add(&mut second, include_str!("clients-later.yaml"), "2");
     add(&mut second, include_str!("made-later.yaml"), "2");
     add(&mut second, include_str!("moving-later.yaml"), "2");
     add(&mut second, include_str!("away-later.yaml"), "2");
     add(&mut second, include_str!("endpoints-later.yaml"), "2");
+    add(&mut second, include_str!("names-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
