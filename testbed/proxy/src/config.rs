@@ -137,6 +137,8 @@ pub struct StreamListener {
 /// A TLSRoute at a listener.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StreamRoute {
+    /// Which one it is, the same at every listener.
+    pub name: String,
     /// The hostnames of the route that intersect with the listener's, as they are written there. Empty: every one.
     pub hostnames: Vec<Hostname>,
     /// The backends.

@@ -83,6 +83,7 @@ async fn ask(address: SocketAddr, name: Option<&str>, expected: &str) -> Option<
 
 fn stream(hostname: &str, certificates: Option<Vec<Certificate>>, routes: &[(&str, SocketAddr)]) -> StreamListener {
     let route = |(hostname, to): &(&str, SocketAddr)| StreamRoute {
+        name: (*hostname).to_owned(),
         hostnames: vec![Hostname::parse(hostname)],
         backends: vec![TcpBackend { id: "test/tls".to_owned(), weight: 1, target: TcpTarget::Endpoints(vec![*to]) }],
     };

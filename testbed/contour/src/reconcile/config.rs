@@ -91,7 +91,11 @@ pub(super) fn config(hosts: &[Host], settings: &Settings) -> Config {
                 listener: host.fqdn.clone(),
                 hostname: Hostname::parse(&host.fqdn),
                 certificates: certificate.clone().map(|certificate| vec![certificate]),
-                routes: vec![StreamRoute { hostnames: Vec::new(), backends: backends.clone() }],
+                routes: vec![StreamRoute {
+                    name: host.fqdn.clone(),
+                    hostnames: Vec::new(),
+                    backends: backends.clone(),
+                }],
             }),
             // Whoever passes on what nobody takes serves nothing.
             Some(Secure { certificate: None, .. }) => {}

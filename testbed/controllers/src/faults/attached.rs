@@ -2,7 +2,9 @@
 
 use super::{
     Fault, Seam,
-    tools::{copy_counts, drop_at, each, has_reason, is, parents, say, serve_from, set, view},
+    tools::{
+        copy_counts, drop_at, each, has_reason, is, parents, protocol, say, serve_from, set, view, written_listeners,
+    },
 };
 use crate::{
     snapshot::{Kind, Snapshot},
@@ -17,9 +19,8 @@ fn name_first_listeners(snapshot: &mut Snapshot) {
             let own = route["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
             for parent in each(route, "/spec/parentRefs") {
                 let namespace = parent["namespace"].as_str().unwrap_or(&own);
-                let gateway = known.get(Kind::Gateway, namespace, parent["name"].as_str().unwrap_or_default());
-                let listeners = gateway.and_then(|of| of.raw.pointer("/spec/listeners")?.as_array());
-                let first = listeners.into_iter().flatten().find(|listener| listener["protocol"] == protocol);
+                let mut all = written_listeners(&known, namespace, parent["name"].as_str().unwrap_or_default());
+                let first = all.find(|listener| listener["protocol"] == protocol);
                 if let Some(first) = first.filter(|_| parent["sectionName"].is_null() && parent["port"].is_null()) {
                     parent["sectionName"] = first["name"].clone();
                 }
@@ -43,14 +44,6 @@ fn share_namespaces(snapshot: &mut Snapshot) {
     });
 }
 
-/// The names of the listeners of protocol HTTP that a Gateway has.
-fn http_listeners(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<String> {
-    let gateway = snapshot.get(Kind::Gateway, namespace, name);
-    let listeners = gateway.and_then(|of| of.raw.pointer("/spec/listeners")?.as_array());
-    let http = listeners.into_iter().flatten().filter(|listener| listener["protocol"] == "HTTP");
-    http.filter_map(|listener| listener["name"].as_str().map(str::to_owned)).collect()
-}
-
 /// Accepts TCPRoutes for HTTP where another listener takes them.
 fn accept_beside_tcp(snapshot: &Snapshot, statuses: &mut [StatusUpdate]) {
     for update in statuses.iter_mut().filter(|update| update.kind == Kind::TcpRoute) {
@@ -62,10 +55,7 @@ fn accept_beside_tcp(snapshot: &Snapshot, statuses: &mut [StatusUpdate]) {
             continue;
         }
         for parent in parents(std::slice::from_mut(update)) {
-            let reference = &parent.parent_ref;
-            let namespace = reference.namespace.as_ref().unwrap_or(&own);
-            let http = http_listeners(snapshot, namespace, &reference.name);
-            let is_http = reference.section_name.as_ref().is_some_and(|section| http.contains(section));
+            let is_http = protocol(snapshot, &own, &parent.parent_ref) == Some("HTTP");
             if is_http && has_reason(&parent.conditions, "Accepted", "NotAllowedByListeners") {
                 set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
             }

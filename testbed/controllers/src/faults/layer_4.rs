@@ -1,10 +1,13 @@
 //! Streams and datagrams where something else is beside them: other modes, other protocols, other namespaces, capitals.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use gateproof_proxy::{
-    config::{Config, Hostname, Protocol, StreamListener, TcpTarget, TlsPort},
+    config::{Config, Hostname, StreamListener, TcpTarget, TlsPort},
     exchange::{Connection, Exchange, TcpChoice},
     stream::Stream,
 };
@@ -12,8 +15,8 @@ use serde_json::Value;
 
 use super::{
     Fault, Seam,
-    tls::streams,
-    tools::{copy_counts, has_reason, is, parents, say, serve, set},
+    tls::{mixed, streams},
+    tools::{copy_counts, has_reason, is, parents, protocol, say, serve, set},
 };
 use crate::{
     model::{ParentRef, RouteKind},
@@ -37,16 +40,11 @@ impl Exchange for OverlooksCapitals {
     }
 }
 
-/// Serves of the routes on a port with both modes of TLS each at the first listener that it is attached to.
-fn serve_in_one_mode(port: &mut TlsPort) {
-    let ends = |here: bool| port.streams.iter().any(|stream| stream.certificates.is_some() == here);
-    if !(ends(true) && ends(false)) {
-        return;
-    }
-    let mut served: Vec<String> = Vec::new();
+/// Serves of the routes on a port each at the first listener that it is attached to.
+fn serve_once(port: &mut TlsPort) {
+    let mut served: BTreeSet<String> = BTreeSet::new();
     for stream in &mut port.streams {
-        stream.routes.retain(|route| !route.backends.iter().any(|backend| served.contains(&backend.id)));
-        served.extend(stream.routes.iter().flat_map(|route| &route.backends).map(|backend| backend.id.clone()));
+        stream.routes.retain(|route| served.insert(route.name.clone()));
     }
 }
 
@@ -117,14 +115,6 @@ fn count_at_http(statuses: &mut [StatusUpdate]) {
     }
 }
 
-/// The protocol of the listener that a reference names.
-fn protocol<'a>(snapshot: &'a Snapshot, own: &str, of: &ParentRef) -> Option<&'a str> {
-    let namespace = of.namespace.as_deref().unwrap_or(own);
-    let listeners = snapshot.get(Kind::Gateway, namespace, &of.name)?.raw.pointer("/spec/listeners")?.as_array()?;
-    let section = of.section_name.as_deref()?;
-    listeners.iter().find(|listener| listener["name"] == section)?["protocol"].as_str()
-}
-
 /// Whether a route names a Service that is not there, by references of this sort.
 fn lacks(snapshot: &Snapshot, route: &Object, counts: fn(&Value) -> bool) -> bool {
     let rules = route.raw.pointer("/spec/rules").and_then(Value::as_array);
@@ -154,15 +144,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "serves-tlsroutes-in-one-mode",
         summary: "Serves a TLSRoute that listeners of both modes on a port take at the first of them alone.",
         clauses: &["upstream:TLSRouteMixedTerminationSameNamespace"],
-        seam: Seam::Config(|| {
-            serve(|_, config| {
-                for lane in &mut config.listeners {
-                    if let Protocol::Tls(port) = &mut lane.protocol {
-                        serve_in_one_mode(port);
-                    }
-                }
-            })
-        }),
+        seam: Seam::Config(|| serve(|_, config| mixed(config).for_each(serve_once))),
     },
     Fault {
         name: "keeps-lost-services-behind-ended-tls",

@@ -9,6 +9,7 @@ mod bugs;
 mod chains;
 mod clients;
 mod config;
+mod copies;
 mod endpoints;
 pub(crate) mod exchange;
 mod flaps;

@@ -32,7 +32,7 @@ fn alone(config: &mut Config) -> impl Iterator<Item = &mut StreamListener> {
 }
 
 /// Ports where TLS is terminated for some server names and passed on for others.
-fn mixed(config: &mut Config) -> impl Iterator<Item = &mut TlsPort> {
+pub(super) fn mixed(config: &mut Config) -> impl Iterator<Item = &mut TlsPort> {
     let ends = |port: &TlsPort, here: bool| port.streams.iter().any(|stream| stream.certificates.is_some() == here);
     ports(config).filter(move |port| ends(port, true) && ends(port, false))
 }

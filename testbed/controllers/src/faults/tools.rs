@@ -6,6 +6,7 @@ use gateproof_proxy::config::{Backend, Config, Filter, Listener, Protocol, Reque
 use serde_json::Value;
 
 use crate::{
+    model::ParentRef,
     runtime::seams::{ConfigSeam, Seen, SnapshotSeam, StatusesSeam},
     snapshot::{Kind, Object, ObjectKey, Snapshot},
     status::{Condition, DesiredStatus, ListenerStatus, ParentStatus, StatusUpdate, Truth},
@@ -218,6 +219,23 @@ pub(super) fn listeners(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &
         DesiredStatus::Gateway { listeners, .. } => listeners.iter_mut(),
         _ => [].iter_mut(),
     })
+}
+
+/// The listeners of a Gateway as its spec has them.
+pub(super) fn written_listeners<'a>(
+    snapshot: &'a Snapshot,
+    namespace: &str,
+    gateway: &str,
+) -> impl Iterator<Item = &'a Value> + use<'a> {
+    let gateway = snapshot.get(Kind::Gateway, namespace, gateway);
+    gateway.and_then(|of| of.raw.pointer("/spec/listeners")?.as_array()).into_iter().flatten()
+}
+
+/// The protocol of the listener that a reference of a route in that namespace names.
+pub(super) fn protocol<'a>(snapshot: &'a Snapshot, own: &str, of: &ParentRef) -> Option<&'a str> {
+    let section = of.section_name.as_deref()?;
+    let mut all = written_listeners(snapshot, of.namespace.as_deref().unwrap_or(own), &of.name);
+    all.find(|listener| listener["name"] == section)?["protocol"].as_str()
 }
 
 /// Takes the counts of routes over, listener by listener.

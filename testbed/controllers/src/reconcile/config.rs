@@ -177,7 +177,8 @@ fn streams(
                     tls.client.clone_from(&client);
                 }
             }
-            Some(StreamRoute { hostnames, backends })
+            let name = format!("{}/{}", route.object.meta.namespace, route.object.meta.name);
+            Some(StreamRoute { name, hostnames, backends })
         }
         Content::Http(_) => None,
     };

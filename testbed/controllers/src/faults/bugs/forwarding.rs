@@ -1,6 +1,6 @@
 //! What becomes of requests and answers that are nothing special to those who send them.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -88,9 +88,6 @@ fn lose_untold(request: &RequestHead, sent: Request<Body>) -> Request<Body> {
     if is_untold && request.version == Version::HTTP_2 { cut_behind(sent, 0) } else { sent }
 }
 
-/// Longer than a client waits.
-const TOO_LONG: Duration = Duration::from_secs(120);
-
 /// Does not look at a request before its client has sent what it sends when it is told to.
 struct WaitsForWhoWaits;
 
@@ -98,7 +95,8 @@ struct WaitsForWhoWaits;
 impl Exchange for WaitsForWhoWaits {
     async fn on_forward(&self, request: &RequestHead, parts: Parts) -> Parts {
         if request.version == Version::HTTP_11 && request.headers.contains_key(EXPECT) {
-            tokio::time::sleep(TOO_LONG).await;
+            // That never comes: whoever wants to be told sends no more, until it hangs up.
+            future::pending().await
         }
         parts
     }

@@ -1,17 +1,16 @@
 //! Faults in what goes to mirrors.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use gateproof_proxy::config::{BackendTarget, Config, Filter, RequestMirror};
 use gateproof_proxy::exchange::{Exchange, RequestHead};
 use http::{Request, Response};
 use serde_json::Value;
-use tokio::sync::watch;
 
 use super::super::{
     Fault, Seam,
+    copies::Copies,
     exchange::Body,
     tools::{each, filters, rules, serve, view},
 };
@@ -29,36 +28,22 @@ fn has_no_endpoints(filter: &Filter) -> bool {
 }
 
 /// Answers once the copies are answered that go out for a connection.
-struct WaitsForMirrors(Mutex<HashMap<u64, watch::Sender<usize>>>);
-
-impl WaitsForMirrors {
-    fn count(&self, request: &RequestHead, change: impl FnOnce(&mut usize)) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(request.connection.id).or_default().send_modify(change);
-    }
-}
+#[derive(Default)]
+struct WaitsForMirrors(Copies);
 
 #[async_trait]
 impl Exchange for WaitsForMirrors {
     fn on_mirror(&self, request: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
-        self.count(request, |under_way| *under_way += 1);
+        self.0.count(request, |copies| copies.out += 1);
         Some(copy)
     }
 
     fn on_mirrored(&self, request: &RequestHead) {
-        self.count(request, |under_way| *under_way = under_way.saturating_sub(1));
+        self.0.count(request, |copies| copies.through += 1);
     }
 
     async fn on_response(&self, request: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
-        let under_way = {
-            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            known.get(&request.connection.id).map(watch::Sender::subscribe)
-        };
-        if let Some(mut under_way) = under_way
-            && under_way.wait_for(|count| *count == 0).await.is_err()
-        {
-            tracing::debug!("nothing is counted any more");
-        }
+        self.0.wait(request, |copies| copies.through >= copies.out).await;
         Some(response)
     }
 }
@@ -159,6 +144,6 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         name: "waits-for-its-mirrors",
         summary: "Answers a request once the mirrors of it have answered too.",
         clauses: &["blind:HTTPRouteRequestMirror.7"],
-        seam: Seam::Exchange(|| Arc::new(WaitsForMirrors(Mutex::default()))),
+        seam: Seam::Exchange(|| Arc::<WaitsForMirrors>::default()),
     },
 ];
