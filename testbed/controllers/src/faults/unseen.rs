@@ -218,7 +218,7 @@ fn give_up_on_many(live: &Value, _: &StatusUpdate, status: &mut Value) {
 }
 
 /// The Gateway in a name such as `namespace/gateway:port`.
-fn gateway_of(lane: &str) -> &str {
+pub(super) fn gateway_of(lane: &str) -> &str {
     let name = lane.split_once('/').map_or(lane, |(_, name)| name);
     name.rsplit_once(':').map_or(name, |(name, _)| name)
 }

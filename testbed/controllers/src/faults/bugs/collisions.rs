@@ -12,7 +12,7 @@ use crate::{
         tools::{backends, each, serve, serve_from},
     },
     runtime::seams::{ConfigSeam, Seen},
-    snapshot::{Kind, ObjectKey, Snapshot},
+    snapshot::{Kind, Object, ObjectKey, Snapshot},
 };
 
 /// Sends what there is for Services whose namespaces and names read the same with a dash between to the first of them.
@@ -73,6 +73,25 @@ impl ConfigSeam for DropsWhatBeginsAlike {
     }
 }
 
+/// Serves no HTTPRoute under a name that another one had before.
+#[derive(Default)]
+struct DropsWhatIsMadeAgain {
+    /// The uid of the first one.
+    known: BTreeMap<ObjectKey, String>,
+}
+
+impl ConfigSeam for DropsWhatIsMadeAgain {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        for route in seen.snapshot.all(Kind::HttpRoute) {
+            self.known.entry(route.key()).or_insert_with(|| route.meta.uid.clone());
+        }
+        let is_first = |route: &Object| self.known.get(&route.key()) == Some(&route.meta.uid);
+        if !seen.snapshot.all(Kind::HttpRoute).all(|route| is_first(route)) {
+            *config = seen.otherwise(|snapshot| snapshot.retain(Kind::HttpRoute, is_first)).config;
+        }
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -109,6 +128,15 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| Box::<DropsWhatBeginsAlike>::default()),
         },
         reported: &["apache/apisix-ingress-controller#2472"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-routes-made-again",
+            summary: "Takes an HTTPRoute for the one that was deleted if it has the name of that one.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| Box::<DropsWhatIsMadeAgain>::default()),
+        },
+        reported: &["kubernetes-sigs/aws-load-balancer-controller#3834", "Kong/kong-operator#4465"],
     },
     Bug {
         fault: Fault {

@@ -9,6 +9,8 @@ mod changing;
 mod collisions;
 mod connections;
 mod copying;
+mod domains;
+mod emptiness;
 mod encrypting;
 mod endpoints;
 mod entries;
@@ -25,18 +27,22 @@ mod making;
 mod merging;
 mod misdirected;
 mod moving_away;
+mod namesakes;
 mod naming;
 pub(super) mod paths;
 mod ports;
+mod queries;
 mod readings;
 mod references;
 mod renaming;
+mod reserving;
 mod room;
 mod routing;
 mod server_names;
 mod services;
 mod shared;
 mod sizes;
+mod targets;
 mod together;
 mod transports;
 mod upgrades;
@@ -94,6 +100,12 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         forwarding::BUGS,
         bundles::BUGS,
         copying::BUGS,
+        namesakes::BUGS,
+        emptiness::BUGS,
+        reserving::BUGS,
+        queries::BUGS,
+        domains::BUGS,
+        targets::BUGS,
     ];
     all.into_iter().flatten()
 }

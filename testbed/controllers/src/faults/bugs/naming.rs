@@ -1,4 +1,4 @@
-//! Names of listeners, and what they are taken for.
+//! Names of listeners and Gateways, and what they are taken for.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use super::Bug;
 use crate::faults::{
     Fault, Seam,
     tools::{hosts, serve, virtual_hosts},
+    unseen::gateway_of,
 };
 
 /// As much of a name as it can do with.
@@ -20,6 +21,14 @@ fn serve_by_name(config: &mut Config, reads: fn(&str) -> String) {
         for host in virtual_hosts(lane) {
             host.routes = first.entry(reads(&host.listener)).or_insert_with(|| host.routes.clone()).clone();
         }
+    }
+}
+
+/// Serves nothing at Gateways whose names no Service could begin with.
+fn drop_digits(config: &mut Config) {
+    let begins_with_digit = |id: &str| gateway_of(id).starts_with(|first: char| first.is_ascii_digit());
+    for lane in config.listeners.iter_mut().filter(|lane| begins_with_digit(&lane.id)) {
+        virtual_hosts(lane).into_iter().for_each(|host| host.routes.clear());
     }
 }
 
@@ -54,5 +63,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve(|_, config| serve_by_name(config, |name| name.chars().take(NAME).collect()))),
         },
         reported: &["istio/istio#61258"],
+    },
+    Bug {
+        fault: Fault {
+            name: "serves-nothing-for-gateways-with-digits-in-front",
+            summary: "Serves nothing at a Gateway whose name begins with a digit.",
+            clauses: &["OWN-14"],
+            seam: Seam::Config(|| serve(|_, config| drop_digits(config))),
+        },
+        reported: &["istio/istio#56296"],
     },
 ];

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use gateproof_proxy::config::{Hostname::Exact, RouteId, VirtualHost};
 
+use serde_json::Value;
+
 use super::{Bug, bystanders::Chokes, references::problems};
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{find, hosts, parents, say, serve},
+        tools::{each, find, hosts, parents, say, serve},
+        writer::merge,
     },
     runtime::seams::{Seen, StatusesSeam},
     snapshot::Kind,
@@ -20,8 +23,18 @@ const HOSTNAME: usize = 200;
 const MATCHES: usize = 60;
 const NAME: usize = 63;
 
-/// So many routes may leave a listener without its losing count.
+/// So many routes may leave a listener without its losing count, and so many it can count.
 const LEAVING: usize = 15;
+const COUNT: u64 = 100;
+
+/// Counts no further than it gets in one list.
+fn count_one_page(status: &mut Value) {
+    for listener in each(status, "/listeners") {
+        if listener["attachedRoutes"].as_u64().is_some_and(|count| count > COUNT) {
+            listener["attachedRoutes"] = COUNT.into();
+        }
+    }
+}
 
 /// Takes matches out of a route that come behind sixty others of the same path, with rules that had no others.
 fn forget_matches(host: &mut VirtualHost) {
@@ -130,5 +143,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Statuses(|| Box::<LosesCount>::default()),
         },
         reported: &["kgateway-dev/kgateway#10966"],
+    },
+    Bug {
+        fault: Fault {
+            name: "counts-to-a-hundred",
+            summary: "Counts no more than a hundred routes of a listener.",
+            clauses: &["blind:Generic.13"],
+            seam: Seam::StatusWriter(|inner| merge(inner, |_, _, status| count_one_page(status))),
+        },
+        reported: &["Kong/kubernetes-ingress-controller#4052"],
     },
 ];

@@ -1,6 +1,6 @@
 //! WebSockets, and what keeps them from being opened.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use gateproof_proxy::{
     compiled::CompiledRoute,
@@ -68,6 +68,21 @@ fn forget_timeouts(request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) 
     }
 }
 
+/// Finds the rule of an upgrade without what its filters do to answers.
+fn leave_answers_alone(request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    match found {
+        MatchOutcome::Rule { route, predicate } if is_upgrade(request) => {
+            let mut rule = route.rule.clone();
+            let Route { filters, backends, .. } = &mut rule;
+            for list in iter::once(filters).chain(backends.iter_mut().map(|backend| &mut backend.filters)) {
+                list.retain(|filter| !matches!(filter, Filter::ResponseHeaderModifier(_)));
+            }
+            MatchOutcome::Rule { route: Arc::new(CompiledRoute::new(&rule)), predicate }
+        }
+        found => found,
+    }
+}
+
 /// Fails where a backend gives another answer to an upgrade than that it is one: such an answer is none that is passed on here.
 fn fail_the_refused(request: &RequestHead, answer: &mut Parts) {
     if is_upgrade(request) {
@@ -129,5 +144,17 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(Hears(fail_the_refused))),
         },
         reported: &["spring-cloud/spring-cloud-gateway#857", "spring-cloud/spring-cloud-gateway#1884"],
+    },
+    Bug {
+        fault: Fault {
+            name: "leaves-answers-to-upgrades-alone",
+            summary: "Applies no filter for the headers of answers where a WebSocket is asked for.",
+            clauses: &["OWN-44"],
+            seam: Seam::Exchange(|| Arc::new(Finds(leave_answers_alone))),
+        },
+        reported: &[
+            "lexfrei/cloudflare-tunnel-gateway-controller#251",
+            "lexfrei/cloudflare-tunnel-gateway-controller#268",
+        ],
     },
 ];
