@@ -130,6 +130,10 @@ pub(crate) async fn run(args: Args) -> Outcome {
     };
     let workflow = values.iter().fold(template.to_owned(), |text, (place, value)| text.replace(place, value));
     let until = match args.until {
+        Some(day) if day < in_days(0)? => {
+            let help = "name a day to come with --until";
+            return Err(Failure::usage(format!("{day} is past: nothing would be known to fail"), help));
+        }
         Some(day) => day,
         None => in_days(DAYS)?,
     };
@@ -275,6 +279,7 @@ fn write(root: &Path, files: &[(&str, String)], force: bool) -> Result<(), Failu
         let problem = format!("there already, and nothing was written: {}", there.join(", "));
         return Err(Failure::usage(problem, "look at what is there; --force writes over it"));
     }
+    files.iter().try_for_each(|(path, _)| is_free(root, path))?;
     for (path, text) in files {
         let path = root.join(path);
         let unwritable = |error: std::io::Error| {
@@ -287,6 +292,26 @@ fn write(root: &Path, files: &[(&str, String)], force: bool) -> Result<(), Failu
         }
         let mut file = fs::File::create(&path).map_err(unwritable)?;
         file.write_all(text.as_bytes()).map_err(unwritable)?;
+    }
+    Ok(())
+}
+
+/// That a file can be written there: what stands in its way is no folder and no pipe, and no folder on the way to it leads elsewhere.
+fn is_free(root: &Path, path: &str) -> Result<(), Failure> {
+    let in_the_way = |place: &Path, what: &str| {
+        let problem = format!("{} {what}, and nothing was written", place.display());
+        Err(Failure::usage(problem, "take it away, or name another directory"))
+    };
+    let mut place = root.to_owned();
+    let mut parts = Path::new(path).components().peekable();
+    while let Some(part) = parts.next() {
+        place.push(part);
+        let Ok(there) = fs::symlink_metadata(&place) else { return Ok(()) };
+        match parts.peek() {
+            Some(_) if !there.is_dir() => return in_the_way(&place, "is no folder"),
+            None if !there.is_file() && !there.is_symlink() => return in_the_way(&place, "is no file"),
+            _ => {}
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use gateproof_report::record::RunRecord;
+use gateproof_report::terminal::printable;
 use gateproof_report::trend::{self, Keep, Run};
 
 use super::output::{self, tell};
@@ -104,12 +105,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     let runs: Vec<Run> = found.runs.into_values().collect();
     for old in keep.prunable(&runs, clock::calendar()) {
-        let (place, date) = (&old.place, &old.date);
+        let (place, date) = (printable(&old.place), printable(&old.date));
         if !args.prune {
             tell!("{place} of {date} would be pruned");
             continue;
         }
-        match prune(Path::new(place))? {
+        match prune(Path::new(&old.place))? {
             Ok(files) => tell!("pruned {place} of {date}: {files} files"),
             Err(why) => tell!("{place} of {date} is left: {why}"),
         }

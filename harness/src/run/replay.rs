@@ -66,6 +66,22 @@ pub enum ReplayError {
     },
 }
 
+impl ReplayError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            ReplayError::NoStart => "its beginning is gone; name the report directory of another run",
+            ReplayError::Open(_) => "nothing can be made of it but what `report trace` shows; run the scenarios again",
+            ReplayError::Format(_) => "read it with the gateproof that wrote it, or a newer one",
+            ReplayError::Bundle(_) | ReplayError::NoRelease => "name the log of a run that was of a release",
+            ReplayError::Dialect { .. } | ReplayError::Edition { .. } => {
+                "leave the option out, or name what the log is of"
+            }
+            ReplayError::Unknown(_) | ReplayError::Bind { .. } => "name the manifests that were run with -f",
+        }
+    }
+}
+
 /// Judges every execution of a log again, that of `preflight` too. Scenarios that did not run then do not appear. `release` replaces the release that
 /// the run had: what has no meaning there does not appear either, nor does what has to be run to be known ([`to_be_run`]), unless it
 /// failed at something that is asked at both.
@@ -284,7 +300,11 @@ pub fn releases_of(events: &[Arc<Event>]) -> Result<(&str, Option<&str>), Replay
     Ok((release, started.definitions.as_deref()))
 }
 
-fn started(events: &[Arc<Event>]) -> Result<&RunStarted, ReplayError> {
+/// How a run began.
+///
+/// # Errors
+/// If the log does not begin with that, or is of another format.
+pub fn started(events: &[Arc<Event>]) -> Result<&RunStarted, ReplayError> {
     let Some(Body::RunStarted(started)) = events.first().map(|event| &event.body) else {
         return Err(ReplayError::NoStart);
     };
