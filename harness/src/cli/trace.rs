@@ -8,10 +8,12 @@ use gateproof_report::record::RunRecord;
 use gateproof_report::terminal;
 use gateproof_report::trace::{self, Execution, Happening, Trace, What};
 
+use super::output::tell;
+use super::recorded::events_of;
 use super::report_dir::{EVENTS, file_of};
 use super::{Failure, Outcome, output, report};
 use crate::exit_codes;
-use crate::log::{self, Body, Elapsed, Event, Exchange, ProbeRequest, Role, Scope, Write, WriteOutcome};
+use crate::log::{Body, Elapsed, Event, Exchange, ProbeRequest, Role, Scope, Write, WriteOutcome};
 
 /// Write a run as a trace, with its lanes, scenarios, steps, stages, waits and probes, to standard output.
 #[derive(Debug, clap::Args)]
@@ -31,9 +33,13 @@ pub(super) fn run(args: &Args) -> Outcome {
     let file = file_of(&args.dir, EVENTS)?;
     // Of a record alone nobody knows when anything was.
     let file = if args.dir.is_dir() { file } else { args.dir.with_file_name(EVENTS) };
-    let events = log::codec::read(&report::read(&file)?).map_err(|error| {
-        Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
-    })?;
+    let events = events_of(&file)?;
+    if !events.last().is_some_and(|last| matches!(last.body, Body::RunEnded { .. })) {
+        tell!(
+            "{}: the log was cut off, and the trace ends where it does",
+            terminal::printable(&file.to_string_lossy())
+        );
+    }
     let text = trace::json(&trace_of(&events, &record))
         .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
     output::out(format_args!("{text}"));
