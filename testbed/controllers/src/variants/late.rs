@@ -21,32 +21,53 @@ use crate::{
 /// a Gateway is given.
 pub const DELAY: Duration = Duration::from_secs(2);
 
+/// Whose data plane is not there yet.
+pub(super) trait Pace: Send {
+    /// Takes in which Gateways there are now, by UID. Gives those that wait, and when the first of them may be done.
+    fn round(&mut self, there: &BTreeSet<&str>, now: Instant) -> (BTreeSet<String>, Option<Instant>);
+}
+
+/// Each waits for so long as if it were alone: when each was first seen, by UID.
+#[derive(Default)]
+struct Each(BTreeMap<String, Instant>);
+
+impl Pace for Each {
+    fn round(&mut self, there: &BTreeSet<&str>, now: Instant) -> (BTreeSet<String>, Option<Instant>) {
+        self.0.retain(|uid, _| there.contains(uid.as_str()));
+        for uid in there {
+            self.0.entry((*uid).to_owned()).or_insert(now);
+        }
+        let waiting = || self.0.iter().filter(|(_, since)| now < **since + DELAY);
+        (waiting().map(|(uid, _)| uid.clone()).collect(), waiting().map(|(_, since)| *since + DELAY).min())
+    }
+}
+
 /// The Gateways that wait for their data plane.
 struct Waiting {
-    /// When each was first seen, by UID.
-    since: BTreeMap<String, Instant>,
+    pace: Box<dyn Pace>,
     /// Those that wait as of this round.
     now: BTreeSet<ObjectKey>,
     again: Arc<Notify>,
+    /// When another round is seen to already.
+    woken: Option<Instant>,
 }
 
 impl Waiting {
     /// Settles who waits in this round, and sees to another one when a wait is over.
     fn round(&mut self, seen: Seen<'_>) {
-        self.since.retain(|uid, _| seen.snapshot.all(Kind::Gateway).any(|gateway| gateway.meta.uid == *uid));
-        self.now.clear();
-        for gateway in seen.snapshot.all(Kind::Gateway) {
-            let since = *self.since.entry(gateway.meta.uid.clone()).or_insert_with(|| {
-                let again = Arc::clone(&self.again);
-                tokio::spawn(async move {
-                    tokio::time::sleep(DELAY).await;
-                    again.notify_one();
-                });
-                Instant::now()
+        let now = Instant::now();
+        let there = seen.snapshot.all(Kind::Gateway).map(|gateway| gateway.meta.uid.as_str()).collect();
+        let (waiting, next) = self.pace.round(&there, now);
+        let gateways = seen.snapshot.all(Kind::Gateway).filter(|gateway| waiting.contains(&gateway.meta.uid));
+        self.now = gateways.map(|gateway| gateway.key()).collect();
+        let next = next.filter(|next| self.woken.is_none_or(|woken| woken <= now || *next < woken));
+        if let Some(next) = next {
+            self.woken = Some(next);
+            let again = Arc::clone(&self.again);
+            tokio::spawn(async move {
+                tokio::time::sleep_until(next).await;
+                again.notify_one();
             });
-            if since.elapsed() < DELAY {
-                self.now.insert(gateway.key());
-            }
         }
     }
 }
@@ -107,9 +128,9 @@ fn waits_for_data_plane(conditions: &mut [Condition]) -> impl Iterator<Item = &m
     conditions.iter_mut().filter(|one| one.r#type == "Programmed" && one.status == Truth::Unknown)
 }
 
-fn late(seams: &mut Seams, reason: &'static str, shows_addresses: bool) {
+pub(super) fn late(seams: &mut Seams, pace: Box<dyn Pace>, reason: &'static str, shows_addresses: bool) {
     let again = Arc::clone(&seams.again);
-    let waiting = Shared::new(Mutex::new(Waiting { since: BTreeMap::new(), now: BTreeSet::new(), again }));
+    let waiting = Shared::new(Mutex::new(Waiting { pace, now: BTreeSet::new(), again, woken: None }));
     seams.config.push(Box::new(NotServed(Arc::clone(&waiting))));
     seams.statuses.push(Box::new(NotYet { waiting, reason, shows_addresses }));
 }
@@ -121,7 +142,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                   Programmed=True, the Gateway says Programmed=False/NoResources, and connections are refused.",
         source: "Gateway.status.conditions, Programmed: a Gateway whose infrastructure is not there yet is not \
                  programmed, and NoResources is a listed reason; GEP1364-18 asks for traffic once it is True.",
-        place: Place::Runtime(|seams| late(seams, "NoResources", true)),
+        place: Place::Runtime(|seams| late(seams, Box::new(Each::default()), "NoResources", true)),
     },
     Variant {
         name: "assigns-addresses-late",
@@ -129,6 +150,6 @@ pub(super) const VARIANTS: &[Variant] = &[
                   until then it says Programmed=False/AddressNotAssigned.",
         source: "Gateway.status.conditions, Programmed: AddressNotAssigned is the listed reason while no address is \
                  assigned; nothing ties the conditions of listeners to it.",
-        place: Place::Runtime(|seams| late(seams, "AddressNotAssigned", false)),
+        place: Place::Runtime(|seams| late(seams, Box::new(Each::default()), "AddressNotAssigned", false)),
     },
 ];

@@ -11,6 +11,7 @@ pub(crate) mod limits;
 mod listener_sets;
 mod made;
 mod networks;
+mod node;
 mod pacing;
 mod places;
 mod protection;
@@ -110,6 +111,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Variant> {
         .chain(more)
         .chain([places::VARIANTS, silence::VARIANTS, listener_sets::VARIANTS, networks::VARIANTS])
         .chain([clients::VARIANTS, protection::VARIANTS, lacking::VARIANTS, made::VARIANTS, protocols::VARIANTS])
+        .chain([node::VARIANTS])
         .flatten()
 }
 
