@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gateproof::dialects::Reference;
-use gateproof::kill::{self, Plan, TRIED, TouchedBy};
-use gateproof::log::Timing;
+use gateproof::kill::{self, Plan, TouchedBy};
+use gateproof::log::{Body, Timing};
 use gateproof::run::{Silent, embedded, run};
 use gateproof::scenario::Scenario;
 use gateproof_apiserver::crds::parse_bundle;
@@ -31,7 +31,10 @@ use rand_chacha::rand_core::SeedableRng;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How many scenarios a sample has.
-const SAMPLE: usize = 4;
+const SAMPLE: usize = 2;
+
+/// How many of those that a variant touches are tried.
+const TOUCHED: usize = 6;
 
 /// Variants at once: most of the time is waiting.
 const AT_ONCE: usize = 4;
@@ -59,7 +62,7 @@ async fn every_scenario_passes_on_legal_variants() {
             let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
             let touches: Vec<&str> = names.iter().copied().filter(|name| touched.touches(variant.name, name)).collect();
             let sample = names.choose_multiple(&mut draw, SAMPLE);
-            let tried: HashSet<&str> = sample.chain(touches.choose_multiple(&mut draw, TRIED)).copied().collect();
+            let tried: HashSet<&str> = sample.chain(touches.choose_multiple(&mut draw, TOUCHED)).copied().collect();
             let is_tried = |scenario: &&Scenario| tried.contains(scenario.name.as_str());
             (variant, plan.scenarios.iter().filter(is_tried).cloned().collect())
         })
@@ -171,4 +174,33 @@ async fn faults_are_noticed_beside_variants_and_other_faults() {
         let (outcome, name) = outcome(scenario, behaviour).await;
         assert_eq!((outcome, name), (expected, format!("embedded:{behaviour}")));
     }
+}
+
+/// Those that come at once are in each other's way there, so a few come at a time, however many scenarios run at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn gateways_come_a_few_at_a_time_where_they_take_long() {
+    let plan = plan();
+    let repeat = 20;
+    let mut options = plan.run_on(Some("variant:starts-data-planes-on-one-node".to_owned()));
+    (options.jobs, options.repeat) = (32, repeat);
+    let scenarios = plan.scenarios.into_iter().filter(|one| one.name == "gateway-serves").collect();
+    let output = run(options, scenarios, &mut Silent).await.unwrap();
+    let passed = output.record.scenarios.iter().filter(|one| one.outcome == Outcome::Passed).count();
+    assert_eq!(passed, usize::try_from(repeat).unwrap());
+    let (mut coming, mut most) = (HashSet::new(), 0);
+    for event in &output.events {
+        match &event.body {
+            Body::Wrote(write) if write.key.kind == "Gateway" => drop(coming.insert(write.key.clone())),
+            Body::Observed { key, object, .. } if coming.contains(key) => {
+                let conditions = object["status"]["conditions"].as_array();
+                if conditions.into_iter().flatten().any(|one| one["type"] == "Programmed" && one["status"] == "True") {
+                    coming.remove(key);
+                }
+            }
+            _ => {}
+        }
+        most = most.max(coming.len());
+    }
+    // Twelve, and twice as many once these have come.
+    assert!((2..=12).contains(&most), "{most}");
 }

@@ -50,6 +50,9 @@ pub struct RunRecord {
     pub options_file: Option<String>,
     /// Whether the user broke it off.
     pub interrupted: bool,
+    /// Whether wrong statuses were judged before their time was up: no ground for a ConformanceReport.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub impatient: bool,
     /// Every selected scenario in order of name, each in exactly one state.
     pub scenarios: Vec<ScenarioRecord>,
     /// Names of the selected scenarios that need features of no one profile, in order: no ConformanceReport counts them.

@@ -45,6 +45,7 @@ fn record(scenarios: &[(&str, Outcome)]) -> RunRecord {
         arguments: vec![],
         options_file: None,
         interrupted: false,
+        impatient: false,
         scenarios: scenarios.iter().copied().map(scenario).collect(),
         outside_profiles: vec![],
         contract: vec![],

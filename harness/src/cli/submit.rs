@@ -55,6 +55,10 @@ pub(super) fn run(args: &Args) -> Outcome {
         let problem = "is the embedded reference, which is no implementation".to_owned();
         defects.push(Defect { field: "implementation".to_owned(), problem });
     }
+    if record.as_ref().is_some_and(|record| record.impatient) {
+        let problem = "are of a run that judged before the time was up (--impatient)".to_owned();
+        defects.push(Defect { field: "results".to_owned(), problem });
+    }
     let command = record.as_ref().map(|record| {
         let arguments = record.again();
         let line = reproduce::line(["gateproof", "run"].into_iter().chain(arguments.iter().map(String::as_str)));

@@ -15,7 +15,7 @@ use crate::run::embedded;
 use crate::scenario::expectations::enumerate;
 use crate::scenario::{Scenario, Vocabulary, load};
 
-fn scenario(name: &str, misses: &[(&str, &[&str])]) -> ScenarioRecord {
+pub(super) fn scenario(name: &str, misses: &[(&str, &[&str])]) -> ScenarioRecord {
     let finding = |(expectation, clauses): &(&str, &[&str])| Finding {
         expectation: (*expectation).to_owned(),
         severity: Severity::Failure,
@@ -44,7 +44,7 @@ fn scenario(name: &str, misses: &[(&str, &[&str])]) -> ScenarioRecord {
     }
 }
 
-fn record(scenarios: Vec<ScenarioRecord>, contract: Vec<ContractRecord>) -> RunRecord {
+pub(super) fn record(scenarios: Vec<ScenarioRecord>, contract: Vec<ContractRecord>) -> RunRecord {
     RunRecord {
         format: 1,
         producer: String::new(),
@@ -64,6 +64,7 @@ fn record(scenarios: Vec<ScenarioRecord>, contract: Vec<ContractRecord>) -> RunR
         arguments: vec![],
         options_file: None,
         interrupted: false,
+        impatient: false,
         scenarios,
         outside_profiles: vec![],
         contract,
@@ -117,6 +118,7 @@ fn a_run_that_passed_looks_like_nothing() {
 #[case::a_clause_of_its_explains_more(&[("a", "a.1", "X"), ("e", "e.1", "X")], &["narrow"], true)]
 #[case::another_expectation_for_another_clause(&[("a", "a.2", "Q")], &[], false)]
 #[case::two_at_once(&[("a", "a.1", "X"), ("d", "d.1", "Z")], &["narrow", "other"], true)]
+#[case::a_clause_alone_explains_most(&[("a", "a.1", "X"), ("d", "d.9", "X"), ("e", "e.9", "X")], &["narrow"], false)]
 #[case::half_of_it(&[("a", "a.1", "X"), ("b", "b.7", "Q"), ("e", "e.7", "Q")], &["narrow"], false)]
 fn causes_are_few_and_explain_most(#[case] failed: &[(&str, &str, &str)], #[case] causes: &[&str], #[case] fits: bool) {
     let found = looks(failed).unwrap();
@@ -127,6 +129,47 @@ fn causes_are_few_and_explain_most(#[case] failed: &[(&str, &str, &str)], #[case
 #[test]
 fn what_cannot_be_told_apart_is_said_together() {
     assert_eq!(looks(&[("d", "d.1", "Z")]).unwrap().causes[0].alike, ["twin"]);
+}
+
+#[rstest]
+#[case::one_of_three_was_run(&[("a", "a.1")], false)]
+#[case::two_of_three(&[("a", "a.1"), ("b", "b.1")], true)]
+#[case::one_of_two_failed_somewhere_else(&[("a", "a.1"), ("b", "b.7")], false)]
+#[case::one_of_three(&[("a", "a.1"), ("b", "b.1"), ("c", "c.7")], true)]
+fn a_fault_comes_near_where_too_little_of_what_shows_it_says_something(
+    #[case] failed: &[(&str, &str)],
+    #[case] fits: bool,
+) {
+    let run = failed.iter().map(|(name, at)| scenario(name, &[(*at, &["X"])])).collect();
+    let found = Diagnosis::of(&record(run, vec![]), &FAULTS[1..2], &ShownBy::parse(TABLE).unwrap()).unwrap();
+    assert_eq!((named(&found), found.fits), (vec!["wide"], fits), "{found:?}");
+}
+
+#[test]
+fn what_is_not_sure_enough_to_be_named_may_look_the_same() {
+    let run = vec![scenario("a", &[("a.1", &["X"])])];
+    let found = Diagnosis::of(&record(run, vec![]), &FAULTS, &ShownBy::parse(TABLE).unwrap()).unwrap();
+    assert_eq!(
+        (named(&found), found.fits, &found.causes[0].alike[..]),
+        (vec!["narrow"], true, &["wide".to_owned()][..])
+    );
+}
+
+#[test]
+fn a_rule_that_an_object_of_the_run_breaks_is_seen_in_whatever_ran() {
+    let table = ShownBy::parse("narrow: [a contract/Gateway/x]").unwrap();
+    let breach =
+        Breach { scenario: String::new(), object: String::new(), path: String::new(), seen: String::new(), seq: 1 };
+    let rule = ContractRecord {
+        name: "contract/Gateway/x".to_owned(),
+        clauses: vec!["X".to_owned()],
+        severity: Severity::Failure,
+        objects: 1,
+        known: None,
+        breaches: vec![breach],
+    };
+    let found = Diagnosis::of(&record(vec![scenario("a", &[])], vec![rule]), &FAULTS, &table).unwrap();
+    assert_eq!((named(&found), found.fits), (vec!["narrow"], true), "{found:?}");
 }
 
 /// The built-in table, and the scenarios by name.

@@ -121,6 +121,11 @@ impl Deadline {
         self.end + self.grace
     }
 
+    /// For how much longer it runs than its budget, whatever that is for.
+    pub(super) fn extension(&self) -> Duration {
+        self.end - (self.start + self.budget)
+    }
+
     /// When the phase changes next, seen from `now`.
     pub(super) fn wake(&self, now: Elapsed) -> Elapsed {
         if now < self.end { self.end } else { self.end + self.grace }

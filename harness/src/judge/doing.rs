@@ -68,6 +68,15 @@ impl Doing {
         }
     }
 
+    /// Since when it waits for nothing but that a wrong status changes after all, and that has not.
+    pub(super) fn stands(&self) -> Option<Elapsed> {
+        match self {
+            Doing::Settling(settling) => settling.stands(),
+            Doing::Programming(programming) => programming.stands(),
+            _ => None,
+        }
+    }
+
     /// What came of the attempts of a probe.
     pub(super) fn answers(&self, step: usize) -> Option<ProbeRecord> {
         match self {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use gateproof_report::record::{Finding, Severity, Stage};
 
 use super::action::{Action, Context, Next};
+use super::deadline::Deadline;
 use super::expect::{Miss, Rules};
 use super::history::History;
 use super::stirred::Stirred;
@@ -27,6 +28,8 @@ pub(super) struct Env<'a> {
     pub(super) rested: Option<Elapsed>,
     /// Longest settle so far, of the run or of this scenario.
     pub(super) slowest_settle: Duration,
+    /// The longest that a step of this scenario waited for what came.
+    pub(super) longest: Duration,
 }
 
 impl<'a> Env<'a> {
@@ -49,6 +52,22 @@ impl<'a> Env<'a> {
     pub(super) fn quiet_hold(&self) -> Duration {
         let timing = &self.context.timing;
         (self.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min)
+    }
+
+    /// How long is waited for what only should be so, where that is another time than for what must: no longer than what stands around it
+    /// took, or a target that does not do it holds up the run for nothing.
+    pub(super) fn optional(&self) -> Option<Duration> {
+        let optional = self.context.timing.optional;
+        (!optional.is_zero()).then(|| optional.max(self.slowest_settle).max(self.longest))
+    }
+
+    /// The deadline of a data path that begins to be asked now.
+    pub(super) fn converges(&self, level: Level, now: Elapsed) -> Deadline {
+        let timing = &self.context.timing;
+        match self.optional() {
+            Some(optional) if level < Level::Must => Deadline::new(now, timing.converge.min(optional), Duration::ZERO),
+            _ => Deadline::new(now, timing.converge, timing.grace),
+        }
     }
 
     /// How long a watch lasts.

@@ -5,6 +5,7 @@
 //! else is found after the first failure (other misses of the same step) is marked as its consequence.
 
 mod after;
+pub mod awaits;
 mod begin;
 mod unspoken;
 
@@ -24,6 +25,7 @@ use super::history::History;
 use super::others::{Foreign, Others};
 use super::programmed::Known;
 use super::service::unanswered;
+use super::settle::OPTIONAL_WINDOWS;
 use super::stirred::Stirred;
 use super::verdict::{CameOut, Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Scope, Write};
@@ -51,6 +53,8 @@ pub struct Judge {
     checked: u64,
     inconclusive: Option<String>,
     slowest: Duration,
+    /// The longest that a step waited for what came.
+    longest: Duration,
     answered: HashSet<String>,
     /// Probes that were answered as they must be: the step, and when.
     agreed: Vec<(usize, Elapsed)>,
@@ -94,6 +98,7 @@ impl Judge {
             checked: 0,
             inconclusive: None,
             slowest: Duration::ZERO,
+            longest: Duration::ZERO,
             answered: HashSet::new(),
             agreed: Vec::new(),
             programmed: HashMap::new(),
@@ -354,6 +359,11 @@ impl Judge {
         self.rested.is_none() && self.doing.rests()
     }
 
+    /// From when on, as far as is known, it waits for nothing but that a wrong status changes after all.
+    pub fn lingers(&self) -> Option<Elapsed> {
+        Some(self.doing.stands()? + self.context.timing.quiet * OPTIONAL_WINDOWS)
+    }
+
     fn deadline(&mut self) -> Option<&mut Deadline> {
         match &mut self.doing {
             Doing::Writing(writing) => Some(writing.deadline()),
@@ -386,6 +396,7 @@ impl Judge {
             started: self.started,
             rested: self.rested,
             slowest_settle: self.slowest.max(self.context.slowest_settle),
+            longest: self.longest,
         })
     }
 

@@ -54,4 +54,5 @@ mod tests;
 
 pub use action::{Action, Context, Next, WriteTarget};
 pub use machine::Judge;
+pub use machine::awaits::Awaited;
 pub use verdict::{CameOut, ShareRecord, Verdict};

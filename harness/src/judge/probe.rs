@@ -92,8 +92,8 @@ impl Probing {
     pub(super) fn new(probe: Probe, agreed: Option<Elapsed>, now: Elapsed, env: &Env<'_>) -> Probing {
         let timing = &env.context.timing;
         Probing {
+            deadline: env.converges(probe.level, now),
             probe,
-            deadline: Deadline::new(now, timing.converge, timing.grace),
             asking: Asking::Main,
             attempt: 0,
             not_before: now,

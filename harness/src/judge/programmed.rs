@@ -65,6 +65,8 @@ pub(super) struct Programming {
     deadline: Deadline,
     known: Option<Known>,
     met: Option<Elapsed>,
+    /// How it stands, and since when.
+    stands: (Standing, Elapsed),
     doubt: Doubt,
 }
 
@@ -73,12 +75,14 @@ impl Programming {
     pub(super) fn of(probe: &Probe, known: Option<&Known>, now: Elapsed, env: &Env<'_>) -> Option<Programming> {
         let timing = &env.context.timing;
         let gateway = &probe.target.gateway;
-        let is_waited_for = !probe.unprogrammed && !matches!(standing(gateway, known, env), Standing::Ready(_));
+        let stands = standing(gateway, known, env);
+        let is_waited_for = !probe.unprogrammed && !matches!(stands, Standing::Ready(_));
         is_waited_for.then(|| Programming {
             gateway: gateway.clone(),
             deadline: Deadline::new(now, timing.gateway, timing.grace),
             known: known.cloned(),
             met: None,
+            stands: (stands, now),
             doubt: Doubt::default(),
         })
     }
@@ -95,8 +99,17 @@ impl Programming {
 
     /// Something may have changed.
     pub(super) fn changed(&mut self, now: Elapsed, env: &Env<'_>) {
-        let is_ready = matches!(standing(&self.gateway, self.known.as_ref(), env), Standing::Ready(_));
+        let stands = standing(&self.gateway, self.known.as_ref(), env);
+        let is_ready = matches!(stands, Standing::Ready(_));
+        if stands != self.stands.0 {
+            self.stands = (stands, now);
+        }
         self.met = if is_ready { self.met.or(Some(now)) } else { None };
+    }
+
+    /// Since when it says of itself that it is not programmed, and nothing else.
+    pub(super) fn stands(&self) -> Option<Elapsed> {
+        matches!(self.stands.0, Standing::Waiting(_, Implied::Programmed)).then_some(self.stands.1)
     }
 
     pub(super) fn next(&self, now: Elapsed, env: &Env<'_>) -> Next {

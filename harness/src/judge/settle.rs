@@ -20,7 +20,12 @@ use crate::scenario::{ObjectRef, Settle, SubjectExpectation};
 /// How many quiet windows a state stands still that is as it must be and not yet as it should be, or that was there already and
 /// went again. Many a controller comes to its word in steps, and the word of a step before must not be taken for its last; and what
 /// comes and goes must not pass by chance.
-const OPTIONAL_WINDOWS: u32 = 8;
+pub(super) const OPTIONAL_WINDOWS: u32 = 8;
+
+/// A wrong status that has stood still for this part of its budget is judged by those who are impatient …
+const IMPATIENT: u32 = 6;
+/// … and for so many times as long as the slowest settle took.
+const SLOWER: u32 = 2;
 
 /// How often what is asked for comes and goes until that is what is wrong.
 const FLAPS: u32 = 2;
@@ -47,6 +52,8 @@ struct End {
     seen: Vec<Evaluation>,
     view: Vec<Value>,
     observed: Option<Elapsed>,
+    /// When the view changed last.
+    moved: Elapsed,
     /// Since when everything binding has been met with this very view.
     met: Option<Elapsed>,
     /// When that was so first, with whatever view.
@@ -74,6 +81,7 @@ impl Settling {
                 seen: Vec::new(),
                 view: Vec::new(),
                 observed: None,
+                moved: now,
                 met: None,
                 first_met: None,
                 lost: 0,
@@ -114,6 +122,9 @@ impl Settling {
                 end.settle.subjects.iter().map(|s| evaluate(s, env.history.latest(&s.subject), &rules)).collect();
             let view: Vec<Value> = end.seen.iter().map(|e| e.view.clone()).collect();
             let still = view == end.view && !gap;
+            if !still {
+                end.moved = now;
+            }
             let observed = end.seen.iter().all(Evaluation::observed);
             end.observed = if observed { end.observed.or(Some(now)) } else { None };
             if end.met.is_some() && !end.seen.iter().all(Evaluation::met) {
@@ -154,7 +165,9 @@ impl Settling {
         let believed = self.doubt.believes(now, env);
         // What only should be so may be said of an earlier generation for as long as a status may take.
         let in_time = self.deadline.phase(now) == Phase::InTime;
-        let is_over = |end: &End, met: Elapsed| now >= met + end.window(env) && (end.observed.is_some() || !in_time);
+        let is_over = |end: &End, met: Elapsed| {
+            now >= met + end.window(env) && (end.observed.is_some() || !in_time || self.is_too_long(met, now, env))
+        };
         let settled = self.ends.iter().find_map(|end| end.met.filter(|met| is_over(end, *met)).map(|met| (end, met)));
         if let Some((end, met)) = settled {
             if believed || !self.doubt.is_due(self.objects(), env) {
@@ -173,6 +186,11 @@ impl Settling {
             return None;
         }
         match phase {
+            Phase::InTime | Phase::Grace if self.is_impatient(now, env) && believed => Some(self.missed(now, env)),
+            Phase::InTime if self.is_impatient(now, env) => {
+                self.doubt.look(now);
+                None
+            }
             Phase::InTime => None,
             Phase::Grace if self.missed || believed => None,
             Phase::Over if believed => Some(self.missed(now, env)),
@@ -193,12 +211,47 @@ impl Settling {
         }
         let settles = |end: &End| {
             let settled = end.met? + end.window(env);
-            Some(if end.observed.is_some() { settled } else { settled.max(self.deadline.wake(now)) })
+            if end.observed.is_some() {
+                return Some(settled);
+            }
+            let (wake, too_long) = (self.deadline.wake(now), self.optional(end.met?, env));
+            Some(settled.max(too_long.map_or(wake, |too_long| too_long.min(wake))))
         };
         match self.ends.iter().filter_map(settles).min() {
             Some(settled) => wait(settled),
-            None => wait(self.deadline.wake(now)),
+            None => {
+                let wake = self.deadline.wake(now);
+                wait(self.impatient(env).filter(|until| *until > now).map_or(wake, |until| until.min(wake)))
+            }
         }
+    }
+
+    /// Since when all that is asked about has been said, is not as it must be, and has not changed.
+    pub(super) fn stands(&self) -> Option<Elapsed> {
+        let is_wrong =
+            self.ends.iter().all(|end| end.met.is_none()) && self.ends.iter().any(|end| end.observed.is_some());
+        self.ends.iter().map(|end| end.moved).max().filter(|_| is_wrong)
+    }
+
+    /// When somebody impatient judges what stands, if the run is such.
+    fn impatient(&self, env: &Env<'_>) -> Option<Elapsed> {
+        let timing = &env.context.timing;
+        let stands = self.stands().filter(|_| timing.impatient)?;
+        let known = timing.quiet * OPTIONAL_WINDOWS;
+        Some(stands + known.max(env.slowest_settle * SLOWER).max(self.deadline.budget / IMPATIENT))
+    }
+
+    fn is_impatient(&self, now: Elapsed, env: &Env<'_>) -> bool {
+        self.impatient(env).is_some_and(|until| now >= until)
+    }
+
+    /// Until when it is waited for that what only should be so is said of this generation, everything else having been met then.
+    fn optional(&self, met: Elapsed, env: &Env<'_>) -> Option<Elapsed> {
+        env.optional().map(|optional| met + optional.max(met - self.deadline.start) + self.deadline.extension())
+    }
+
+    fn is_too_long(&self, met: Elapsed, now: Elapsed, env: &Env<'_>) -> bool {
+        self.optional(met, env).is_some_and(|until| now >= until)
     }
 
     fn settled(&self, end: &End, met: Elapsed, now: Elapsed, env: &Env<'_>) -> Report {

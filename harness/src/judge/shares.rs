@@ -58,11 +58,11 @@ impl Sharing {
         let counts = vec![0; parts.len()];
         let owed = batch(&plan, &counts, 0);
         Sharing {
+            deadline: env.converges(probe.level, now),
             probe,
             copies: Copies::of(&parts),
             parts,
             plan,
-            deadline: Deadline::new(now, timing.converge, timing.grace),
             attempt: 0,
             owed,
             not_before: now,

@@ -79,6 +79,14 @@ pub struct Timing {
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]
     pub rest_max: Duration,
+    /// What only should be so is waited for no longer than this, or than what was waited for before took if that was longer. Zero in logs
+    /// that were written when it was waited for as what must be so.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub optional: Duration,
+    /// Whether a status that is wrong is judged once it stands still, for a quick look, and not when its budget has ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub impatient: bool,
     /// How long to watch on after a missed deadline, to tell late from wrong.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -139,6 +147,8 @@ impl Timing {
                 hold_max: s(1),
                 rest_min: s(5),
                 rest_max: s(30),
+                optional: s(5),
+                impatient: false,
                 grace: Duration::ZERO,
                 gaps: s(15),
                 flaps: 25,
@@ -163,6 +173,8 @@ impl Timing {
                 hold_max: s(10),
                 rest_min: s(60),
                 rest_max: s(600),
+                optional: s(10),
+                impatient: false,
                 grace: s(30),
                 gaps: s(120),
                 flaps: 10,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::interrupt::Interrupt;
 use super::lag::Lateness;
 use super::options::Bystander;
+use super::waits::Waits;
 use crate::cluster::api::Api;
 use crate::cluster::backends::Backends;
 use crate::cluster::control::Services;
@@ -59,6 +60,8 @@ pub struct Environment {
     pub interrupt: Interrupt,
     /// Whose logs are evidence of failures.
     pub logs_from: Option<LogSource>,
+    /// What executions wait for.
+    pub waits: Waits,
     /// Who is told of every step.
     pub bystander: Option<Arc<dyn Bystander>>,
     /// The slowest settle of all executions that have ended. Held while an execution is opened or closed in the log, so

@@ -8,11 +8,14 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::client;
+use super::coming::{News, Told, Watch};
 use super::environment::Environment;
 use super::lag;
 use super::locks;
 use super::made;
 use super::rest::Rest;
+use super::tidy::unscript;
+use super::waits::Teller;
 use crate::cluster::backends::Running;
 use crate::cluster::clean::Leftover;
 use crate::cluster::clock;
@@ -22,7 +25,7 @@ use crate::cluster::pool;
 use crate::cluster::quiesce::Quiet;
 use crate::cluster::write::{PatchType, Whose};
 use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
-use crate::log::{Bindings, Body, Ended, Event, ObjectKey, Role, Scope, WriteOutcome, WriteVerb};
+use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Role, Scope, WriteOutcome};
 use crate::scenario::Scenario;
 use crate::scenario::bind::{BindError, bind};
 use crate::scenario::scope::DEFINITION;
@@ -47,6 +50,8 @@ pub struct Execution {
     pub lanes: Option<HashSet<String>>,
     /// How it hears that everything else of the run is over; nothing where there is nothing else.
     pub rest: Option<Rest>,
+    /// Who is told what others may have to know.
+    pub told: Option<Told>,
 }
 
 /// What an execution leaves for the caller to remove or give back, in this order.
@@ -92,6 +97,10 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
         env,
         scope,
         bindings: &execution.bindings,
+        gateways: Watch::new(Arc::clone(&judged.dialect)),
+        told: execution.told.as_ref(),
+        lingers: false,
+        waits: Teller::of(&env.waits, &execution.name),
         judge: Judge::new(judged, context),
         events,
         running: None,
@@ -111,24 +120,15 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
     (conductor.end(ended), remains)
 }
 
-/// Has services forget what an execution told them; gives those that do not.
-pub async fn unscript(env: &Environment, bindings: &Bindings) -> Vec<Leftover> {
-    let mut left = Vec::new();
-    for key in bindings.namespaces.get("ns").into_iter().chain([&bindings.token]) {
-        let kept = env.services.release(key).await;
-        left.extend(kept.into_iter().map(|(service, diagnosis)| Leftover {
-            object: format!("script {key} of the service {service}"),
-            diagnosis,
-        }));
-    }
-    left
-}
-
 struct Conductor<'a> {
     env: &'a Environment,
     scope: Scope,
     bindings: &'a Bindings,
     judge: Judge,
+    gateways: Watch,
+    told: Option<&'a Told>,
+    lingers: bool,
+    waits: Teller,
     events: UnboundedReceiver<Arc<Event>>,
     /// The scenario's backends, once they are set up.
     running: Option<Running>,
@@ -150,6 +150,7 @@ impl Conductor<'_> {
         if env.interrupt.is_triggered() {
             return Ended::Interrupted;
         }
+        self.waits.tell_of("its namespaces and backends");
         match self.set_up(scenario).await {
             Ok(running) => self.running = Some(running),
             Err(error) => return Ended::Environment { error: error.to_string() },
@@ -209,6 +210,8 @@ impl Conductor<'_> {
             }
             self.catch_up();
             self.end_quiet();
+            let lingers = self.tell_whether_it_lingers();
+            self.waits.tell(&self.judge);
             if let (Some(bystander), Some(now)) = (&self.env.bystander, self.judge.step())
                 && step != Some(now)
             {
@@ -242,11 +245,12 @@ impl Conductor<'_> {
                         biased;
                         event = self.events.recv() => {
                             if let Some(event) = event {
-                                self.judge.observe(&event);
+                                self.observe(&event);
                             }
                         }
                         () = rest, if rests => self.env.log.append(self.scope.clone(), Body::Rested),
                         () = limit => self.env.log.append(self.scope.clone(), Body::Tick),
+                        () = clock::until(self.env.log.instant(lingers.unwrap_or_default())), if lingers.is_some() => {}
                         () = self.env.interrupt.triggered() => {}
                         () = self.env.api.reach().lost() => {}
                     }
@@ -269,6 +273,7 @@ impl Conductor<'_> {
             return Ok(true);
         }
         lanes.extend(new.iter().cloned());
+        self.waits.tell_of("what another run has to itself");
         let before = self.env.log.now();
         let (held, _) = self.env.leases.take(new).await?;
         self.held.extend(held);
@@ -286,8 +291,26 @@ impl Conductor<'_> {
     /// Lets the judge see everything that is logged by now.
     fn catch_up(&mut self) {
         while let Ok(event) = self.events.try_recv() {
-            self.judge.observe(&event);
+            self.observe(&event);
         }
+    }
+
+    fn observe(&mut self, event: &Event) {
+        self.judge.observe(event);
+        if let (Some(tell), Some(moved)) = (self.told, self.gateways.observe(event)) {
+            tell(News::Moved(moved));
+        }
+    }
+
+    /// Tells whether somebody else may have its place meanwhile. Gives when that may have to be told next.
+    fn tell_whether_it_lingers(&mut self) -> Option<Elapsed> {
+        let from = self.judge.lingers();
+        let lingers = from.is_some_and(|from| from <= self.env.log.now());
+        if let Some(tell) = self.told.filter(|_| lingers != self.lingers) {
+            tell(News::Lingers(lingers));
+        }
+        self.lingers = lingers;
+        from.filter(|_| !lingers && self.told.is_some())
     }
 
     /// Writes in order; of everything else, many at once. Broken off, a write that is under way is finished and logged, or
@@ -470,20 +493,4 @@ impl Conductor<'_> {
         *slowest = (*slowest).max(verdict.slowest_settle);
         verdict
     }
-}
-
-/// The cluster-scoped objects that a scenario wrote, from its log: they do not go with its namespaces.
-pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<ObjectKey> {
-    let mut keys = Vec::new();
-    for event in events {
-        if let Body::Wrote(write) = &event.body
-            && write.key.namespace.is_none()
-            && write.verb == WriteVerb::Apply
-            && matches!(write.outcome, WriteOutcome::Admitted { .. })
-            && !keys.contains(&write.key)
-        {
-            keys.push(write.key.clone());
-        }
-    }
-    keys
 }

@@ -198,6 +198,7 @@ fn what_was_not_selected_says_why(#[case] features: &str, #[case] left_out: Opti
         arguments: Vec::new(),
         options_file: None,
         interrupted: false,
+        impatient: false,
         scenarios: Vec::new(),
         outside_profiles: Vec::new(),
         contract: Vec::new(),

@@ -10,6 +10,7 @@ pub mod admission;
 mod ask;
 pub mod bindings;
 mod client;
+mod coming;
 mod definitions;
 pub mod embedded;
 mod endpoints;
@@ -17,6 +18,7 @@ pub mod environment;
 pub mod execute;
 #[cfg(test)]
 mod fixtures;
+mod intake;
 pub mod interrupt;
 pub mod known;
 mod lag;
@@ -38,6 +40,7 @@ mod rest;
 pub mod schedule;
 mod session;
 mod tidy;
+pub mod waits;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -58,6 +61,7 @@ pub use plan::{Decision, Planned};
 pub use preflight::Preflight;
 pub use prepare::RunError;
 pub use record::events_of;
+pub use waits::{Wait, Waits};
 
 use ask::{Waiting, ask};
 use open::{Opened, Purpose, open};

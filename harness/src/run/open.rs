@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use gateproof_report::known::KnownFailure;
 use gateproof_report::record::Outcome;
@@ -116,7 +117,7 @@ pub async fn open(
     let Asked { policy, plan, canary, request, preflight } = ask(target, options, scenarios, reporter).await?;
     let mut trial = Trial { preflight, removal: None };
     let run_id = names::run_id();
-    let (mut slots, entries) = slots(&plan, options.repeat, &timing)?;
+    let (mut slots, entries) = slots(&plan, options, &timing)?;
     if purpose == Purpose::Preflight {
         slots.clear();
     }
@@ -186,6 +187,7 @@ pub async fn open(
         services: target.services.clone(),
         interrupt: options.interrupt.clone(),
         logs_from: options.logs_from.clone(),
+        waits: options.waits.clone(),
         bystander: options.bystander.clone(),
         slowest_settle: Mutex::default(),
     });
@@ -256,8 +258,14 @@ async fn try_canary(
 ) -> Vec<Leftover> {
     let bindings = bindings(&canary, names, &[]);
     let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
-    let execution =
-        Execution { name: Arc::from(CANARY), scenario: Arc::clone(&canary), bindings, lanes: None, rest: None };
+    let execution = Execution {
+        name: Arc::from(CANARY),
+        scenario: Arc::clone(&canary),
+        bindings,
+        lanes: None,
+        rest: None,
+        told: None,
+    };
     let (verdict, remains) = execute(env, &execution).await;
     preflight.canary(&canary, &verdict);
     if let Some(running) = remains.running {
@@ -299,7 +307,8 @@ async fn try_request(
     let bindings = bindings(&request, &names, &[(alias, gateway)]);
     let namespaces: Vec<ObjectKey> = bindings.namespaces.values().map(|name| Tidy::namespace(name)).collect();
     let name: Arc<str> = Arc::from(PREFLIGHT);
-    let execution = Execution { name: Arc::clone(&name), scenario: request, bindings, lanes: None, rest: None };
+    let execution =
+        Execution { name: Arc::clone(&name), scenario: request, bindings, lanes: None, rest: None, told: None };
     let (verdict, remains) = execute(env, &execution).await;
     let events = env.log.events_in(&Scope::Scenario(name));
     let dialect = env.facts.kinds.dialect();
@@ -315,7 +324,7 @@ async fn try_request(
 }
 
 /// The executions that the plan asks for, and the entries of scenarios that do not run.
-fn slots(plan: &[Planned], repeat: u32, timing: &Timing) -> Result<(Vec<Slot>, Vec<Entry>), RunError> {
+fn slots(plan: &[Planned], options: &RunOptions, timing: &Timing) -> Result<(Vec<Slot>, Vec<Entry>), RunError> {
     let mut slots = Vec::new();
     let mut entries = Vec::new();
     for Planned { scenario, decision } in plan {
@@ -324,13 +333,16 @@ fn slots(plan: &[Planned], repeat: u32, timing: &Timing) -> Result<(Vec<Slot>, V
             Decision::Skipped(reason) => (Outcome::Skipped, reason),
             Decision::Run => {
                 let gateways = shapes(scenario)?;
-                for repetition in 1..=repeat.max(1) {
+                // One after the other they run in the same order every time.
+                let took = options.took.get(&scenario.name).filter(|_| options.jobs > 1);
+                let took = took.map(|millis| Duration::from_millis(*millis));
+                for repetition in 1..=options.repeat.max(1) {
                     let suffix = if repetition == 1 { String::new() } else { format!("#{repetition}") };
                     slots.push(Slot {
                         name: Arc::from(format!("{}{suffix}", scenario.name)),
                         scenario: Arc::clone(scenario),
                         index: slots.len(),
-                        job: Job::of(scenario, gateways.clone(), timing),
+                        job: Job::of(scenario, gateways.clone(), timing).took(took),
                     });
                 }
                 continue;

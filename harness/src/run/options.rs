@@ -1,5 +1,6 @@
 //! What a run is asked to do.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use super::interrupt::Interrupt;
 use super::origin::Part;
 use super::permissions::Ways;
+use super::waits::Waits;
 use crate::cluster::connect::Source;
 use crate::cluster::control::Services;
 use crate::cluster::dial::DialRule;
@@ -163,12 +165,16 @@ pub struct RunOptions {
     pub known_failures: Vec<KnownFailure>,
     /// Scenarios at once. Most of their time is waiting, so more than there are cores pay off.
     pub jobs: usize,
+    /// How long scenarios took the last time, in milliseconds, by name: the longest begin first.
+    pub took: BTreeMap<String, u64>,
     /// Ends the run at the first failure.
     pub fail_fast: bool,
     /// How many times each scenario runs; at least once.
     pub repeat: u32,
     /// The table of limits; by default that of the target's kind.
     pub timing: Option<Timing>,
+    /// Whether a wrong status is judged once it stands still.
+    pub impatient: bool,
     /// Factor on every budget.
     pub timeout_scale: f64,
     /// Static map of addresses, before that of the embedded target.
@@ -223,6 +229,8 @@ pub struct RunOptions {
     pub others: bool,
     /// How the user breaks the run off.
     pub interrupt: Interrupt,
+    /// What executions wait for, for whoever looks on.
+    pub waits: Waits,
     /// Who stands by, if anybody.
     pub bystander: Option<Arc<dyn Bystander>>,
 }
@@ -252,9 +260,11 @@ impl RunOptions {
             contract,
             known_failures: Vec::new(),
             jobs: DEFAULT_JOBS,
+            took: BTreeMap::new(),
             fail_fast: false,
             repeat: 1,
             timing: None,
+            impatient: false,
             timeout_scale: 1.0,
             dial: Vec::new(),
             dial_proxy: None,
@@ -280,6 +290,7 @@ impl RunOptions {
             canary: None,
             request: None,
             interrupt: Interrupt::default(),
+            waits: Waits::default(),
             bystander: None,
         }
     }
@@ -311,6 +322,7 @@ impl RunOptions {
     /// The table of limits in force.
     pub fn timing(&self) -> Timing {
         let profile = if self.target.is_embedded() { TimingProfile::Embedded } else { TimingProfile::Real };
-        self.timing.clone().unwrap_or_else(|| Timing::of(profile)).scaled(self.timeout_scale)
+        let timing = self.timing.clone().unwrap_or_else(|| Timing::of(profile)).scaled(self.timeout_scale);
+        Timing { impatient: self.impatient || timing.impatient, ..timing }
     }
 }

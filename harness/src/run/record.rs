@@ -115,6 +115,7 @@ pub fn run_record(
         arguments: started.arguments.clone(),
         options_file: started.options_file.clone(),
         interrupted,
+        impatient: started.timing.impatient,
         scenarios,
         outside_profiles,
         contract,

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use super::coming;
+use super::intake::Intake;
 use crate::cluster::pool::Instance;
 use crate::cluster::shape::Shape;
 use crate::log::Timing;
@@ -21,13 +23,15 @@ const MANY_REQUESTS: Duration = Duration::from_secs(2);
 pub struct Job {
     /// Pool Gateways by alias.
     pub gateways: Vec<(String, Shape)>,
+    /// How many Gateways it makes.
+    pub own: usize,
     /// What it must not share.
     pub isolation: Isolation,
     /// Whether it fills the class that takes one Gateway only, as one job at a time can.
     pub fills: bool,
     /// Whether it serves whatever host is asked for: where Gateways are merged, for everybody.
     pub takes_any_host: bool,
-    /// How long it will wait at least; the longest go first.
+    /// How long it took, or will wait at least; the longest go first.
     pub estimate: Duration,
 }
 
@@ -50,8 +54,14 @@ pub struct Schedule {
     running: HashMap<usize, Vec<usize>>,
     /// Those of the running that only watch on until nothing else is at work, and whether they were told that it is so.
     resting: BTreeMap<usize, bool>,
+    /// Those of the running that wait for nothing but that a wrong status changes after all.
+    lingering: BTreeSet<usize>,
     instances: Vec<Instance>,
     slots: usize,
+    /// How many Gateways of jobs come or go at once.
+    intake: Intake,
+    /// Whether a job waits for nothing but that.
+    held: bool,
     merged: bool,
     stopped: bool,
 }
@@ -81,7 +91,20 @@ impl Job {
         let fills = needed.single_class || needed.address;
         let has_hosts = gateways.is_empty() || gateways.iter().any(|(_, shape)| !shape.protocol.is_layer_4());
         let takes_any_host = has_hosts && takes_any_host(scenario);
-        Job { gateways, isolation: scenario.isolation, fills, takes_any_host, estimate: declared.sum() }
+        Job {
+            gateways,
+            own: coming::own(scenario),
+            isolation: scenario.isolation,
+            fills,
+            takes_any_host,
+            estimate: declared.sum(),
+        }
+    }
+
+    /// The same, where it is known how long it took the last time. That counts for more than what it declares.
+    #[must_use]
+    pub fn took(self, last: Option<Duration>) -> Job {
+        Job { estimate: last.unwrap_or(self.estimate), ..self }
     }
 
     /// Whether it has the lanes of its Gateways, or the class that it fills, for itself.
@@ -112,8 +135,9 @@ fn are_apart(instances: &[Instance]) -> bool {
 }
 
 impl Schedule {
-    /// All jobs pending. At most `slots` run at once; with one slot they run in a fixed order.
-    pub fn new(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize) -> Schedule {
+    /// All jobs pending. At most `slots` run at once, with as many Gateways of their own as may come at once; with one slot they run in a
+    /// fixed order.
+    pub fn new(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize, intake: Intake) -> Schedule {
         let merged = !are_apart(&instances);
         let mut pending: Vec<usize> = (0..jobs.len()).collect();
         // Those that run alone come last, when nothing else is left to wait for them.
@@ -126,8 +150,11 @@ impl Schedule {
             pending,
             running: HashMap::new(),
             resting: BTreeMap::new(),
+            lingering: BTreeSet::new(),
             instances,
             slots: slots.max(1),
+            intake,
+            held: false,
             merged,
             stopped: false,
         }
@@ -135,19 +162,28 @@ impl Schedule {
 
     /// The next job that may start now, if any; it counts as running from here on.
     pub fn start(&mut self) -> Option<Start> {
-        // Who only watches on takes nobody's place.
-        if self.running.len() - self.resting.len() >= self.slots {
+        self.held = false;
+        if self.at_work() >= self.slots {
             return None;
         }
         // Lanes that a job further ahead waits for: nobody behind it may keep them busy.
         let mut reserved: BTreeSet<Lane> = BTreeSet::new();
+        let mut is_full = false;
         for position in 0..self.pending.len() {
             let index = self.pending[position];
             if self.jobs[index].isolation == Isolation::Cluster && !(self.running.is_empty() && position == 0) {
                 return None;
             }
+            // Of those that make Gateways nobody overtakes another, or one with many would never begin.
+            let own = self.jobs[index].own;
+            is_full |= own > 0 && self.is_counted(index) && !self.intake.admits(own);
+            if own > 0 && is_full {
+                self.held = true;
+                continue;
+            }
             if let Some(gateways) = self.place(index, &reserved) {
                 self.pending.remove(position);
+                self.intake.begins(index, own);
                 self.running.insert(index, gateways.iter().map(|(_, instance)| *instance).collect());
                 return Some(Start { job: index, gateways });
             }
@@ -156,10 +192,16 @@ impl Schedule {
         None
     }
 
+    /// How many Gateways of jobs come or go at once.
+    pub fn intake(&mut self) -> &mut Intake {
+        &mut self.intake
+    }
+
     /// A job is over and its lanes are clean.
     pub fn finished(&mut self, job: usize) {
         self.running.remove(&job);
         self.resting.remove(&job);
+        self.lingering.remove(&job);
     }
 
     /// A job has nothing left to do but to watch until nothing else is at work: it gives up its slot, though not its lanes.
@@ -169,10 +211,28 @@ impl Schedule {
         }
     }
 
+    /// A job waits for nothing but that a wrong status changes after all, or does so no more: it gives up its slot, or has it again,
+    /// whoever has it meanwhile. It may wait for its whole budget.
+    pub fn lingers(&mut self, job: usize, lingers: bool) {
+        if lingers && self.running.contains_key(&job) {
+            self.lingering.insert(job);
+        } else {
+            self.lingering.remove(&job);
+        }
+    }
+
+    /// How many slots are taken. Who only watches on takes nobody's; who lingers leaves its own to another, so that there are no more
+    /// than twice as many as there are slots, and where there is one the order is the same every time.
+    fn at_work(&self) -> usize {
+        let lingering = self.lingering.iter().filter(|job| !self.resting.contains_key(job)).count();
+        let spared = if self.slots > 1 { self.slots } else { 0 };
+        self.running.len() - self.resting.len() - lingering.min(spared)
+    }
+
     /// The jobs that are to be told that nothing else is at work. To be asked when nothing more may start: what waits for their lanes
     /// waits for them alone then.
     pub fn rested(&mut self) -> Vec<usize> {
-        if self.running.len() > self.resting.len() {
+        if self.running.len() > self.resting.len() || self.held {
             return Vec::new();
         }
         let untold = self.resting.iter_mut().filter(|(_, told)| !**told);
@@ -207,6 +267,11 @@ impl Schedule {
     /// The pool.
     pub fn instances(&self) -> &[Instance] {
         &self.instances
+    }
+
+    /// Whether the Gateways of a job may be too many: where jobs run one after the other, or alone, none are in each other's way.
+    fn is_counted(&self, index: usize) -> bool {
+        self.slots > 1 && self.jobs[index].isolation != Isolation::Cluster
     }
 
     /// Free instances for every Gateway of a job, if there are.

@@ -5,11 +5,12 @@ use rstest::rstest;
 
 use super::*;
 use crate::log::TimingProfile;
+use crate::run::intake::FIRST;
 use crate::scenario::{Vocabulary, load};
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
     let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
-    Job { gateways, isolation, fills: false, takes_any_host: false, estimate: Duration::from_millis(millis) }
+    Job { gateways, own: 0, isolation, fills: false, takes_any_host: false, estimate: Duration::from_millis(millis) }
 }
 
 fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance {
@@ -23,6 +24,10 @@ fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance 
     }
 }
 
+fn schedule(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize) -> Schedule {
+    Schedule::new(jobs, instances, slots, Intake::new(Duration::ZERO, Duration::from_secs(1)))
+}
+
 /// Starts as much as may start; the indexes of the jobs.
 fn fill(schedule: &mut Schedule) -> Vec<usize> {
     std::iter::from_fn(|| schedule.start()).map(|start| start.job).collect()
@@ -31,7 +36,7 @@ fn fill(schedule: &mut Schedule) -> Vec<usize> {
 #[test]
 fn the_longest_go_first_within_the_slots() {
     let jobs = [10, 30, 20].map(|millis| job(&["http"], Isolation::Shared, millis));
-    let mut schedule = Schedule::new(jobs.to_vec(), vec![instance("http", false, "a", 80)], 2);
+    let mut schedule = schedule(jobs.to_vec(), vec![instance("http", false, "a", 80)], 2);
     assert_eq!(fill(&mut schedule), [1, 2]);
     schedule.finished(2);
     assert_eq!(fill(&mut schedule), [0]);
@@ -44,7 +49,7 @@ fn the_longest_go_first_within_the_slots() {
 #[test]
 fn one_slot_is_a_fixed_order() {
     let jobs = vec![job(&[], Isolation::Shared, 5), job(&[], Isolation::Cluster, 9), job(&[], Isolation::Shared, 5)];
-    let mut schedule = Schedule::new(jobs, Vec::new(), 1);
+    let mut schedule = schedule(jobs, Vec::new(), 1);
     let mut order = Vec::new();
     while let Some(start) = schedule.start() {
         order.push(start.job);
@@ -57,7 +62,7 @@ fn one_slot_is_a_fixed_order() {
 #[test]
 fn one_at_a_time_fills_the_class_that_takes_one_gateway() {
     let fills = || Job { fills: true, ..job(&[], Isolation::Shared, 5) };
-    let mut schedule = Schedule::new(vec![fills(), fills(), job(&[], Isolation::Shared, 1)], Vec::new(), 8);
+    let mut schedule = schedule(vec![fills(), fills(), job(&[], Isolation::Shared, 1)], Vec::new(), 8);
     assert_eq!(fill(&mut schedule), [0, 2]);
     schedule.finished(0);
     assert_eq!(fill(&mut schedule), [1]);
@@ -71,7 +76,7 @@ fn what_changes_the_cluster_runs_alone_and_last() {
         job(&["http"], Isolation::Cluster, 40),
     ];
     let instances = vec![instance("http", false, "a", 80), instance("http", true, "b", 80)];
-    let mut schedule = Schedule::new(jobs, instances, 8);
+    let mut schedule = schedule(jobs, instances, 8);
     assert_eq!(fill(&mut schedule), [1]);
     schedule.finished(1);
     assert_eq!(fill(&mut schedule), [0]);
@@ -87,7 +92,7 @@ fn exclusive_scenarios_run_beside_others_on_lanes_of_their_own() {
         job(&["http"], Isolation::Shared, 1),
     ];
     let instances = vec![instance("http", false, "a", 80), instance("http", true, "b", 80)];
-    let mut schedule = Schedule::new(jobs, instances, 8);
+    let mut schedule = schedule(jobs, instances, 8);
     assert_eq!(schedule.start().unwrap(), Start { job: 0, gateways: vec![("gw-http".to_owned(), 1)] });
     assert_eq!(schedule.start().unwrap(), Start { job: 2, gateways: vec![("gw-http".to_owned(), 0)] });
     assert_eq!(schedule.start(), None);
@@ -103,7 +108,7 @@ fn merged_gateways_are_one_lane_and_nobody_starves() {
         job(&["http"], Isolation::Shared, 1),
     ];
     let instances = vec![instance("http", false, "a", 80), instance("http", true, "a", 80)];
-    let mut schedule = Schedule::new(jobs, instances, 8);
+    let mut schedule = schedule(jobs, instances, 8);
     // The exclusive one waits for the first, and the third must not overtake it.
     assert_eq!(fill(&mut schedule), [0]);
     schedule.finished(0);
@@ -126,16 +131,16 @@ fn layer_4_is_exclusive_by_address_and_port(
 ) {
     let jobs = vec![job(&["tcp"], Isolation::Shared, 1), job(&["tcp"], Isolation::Shared, 1)];
     let instances = vec![instance("tcp", true, one, port), instance("tcp", true, other, other_port)];
-    assert_eq!(fill(&mut Schedule::new(jobs, instances, 8)).len(), at_once);
+    assert_eq!(fill(&mut schedule(jobs, instances, 8)).len(), at_once);
 }
 
 #[test]
 fn on_merged_targets_own_gateways_take_turns() {
     let jobs = vec![job(&[], Isolation::Lane, 1), job(&[], Isolation::Lane, 1)];
     let apart = vec![instance("http", false, "a", 80), instance("https", false, "b", 443)];
-    assert_eq!(fill(&mut Schedule::new(jobs.clone(), apart, 8)), [0, 1]);
+    assert_eq!(fill(&mut schedule(jobs.clone(), apart, 8)), [0, 1]);
     let merged = vec![instance("http", false, "a", 80), instance("https", false, "a", 443)];
-    assert_eq!(fill(&mut Schedule::new(jobs, merged, 8)), [0]);
+    assert_eq!(fill(&mut schedule(jobs, merged, 8)), [0]);
 }
 
 #[rstest]
@@ -151,7 +156,7 @@ fn unless_gateways_are_apart_what_takes_any_host_runs_alone(
     let jobs = vec![any.clone(), job(&[], Isolation::Shared, 2), job(&["http"], Isolation::Shared, 1), any];
     let mut instances = vec![instance("http", false, "a", 80)];
     instances.extend(others);
-    let mut schedule = Schedule::new(jobs, instances, 8);
+    let mut schedule = schedule(jobs, instances, 8);
     for expected in starts {
         let mut started = fill(&mut schedule);
         started.sort_unstable();
@@ -162,7 +167,7 @@ fn unless_gateways_are_apart_what_takes_any_host_runs_alone(
 
 #[test]
 fn a_stopped_schedule_starts_nothing() {
-    let mut schedule = Schedule::new(vec![job(&[], Isolation::Shared, 1); 3], Vec::new(), 1);
+    let mut schedule = schedule(vec![job(&[], Isolation::Shared, 1); 3], Vec::new(), 1);
     assert_eq!(fill(&mut schedule), [0]);
     assert_eq!(schedule.stop(), [1, 2]);
     schedule.finished(0);
@@ -187,7 +192,7 @@ fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
 #[test]
 fn who_only_watches_takes_nobodys_place_and_is_told_when_nothing_else_is_at_work() {
     let jobs = [4, 3, 2, 1].map(|millis| job(&[], Isolation::Shared, millis));
-    let mut schedule = Schedule::new(jobs.to_vec(), Vec::new(), 1);
+    let mut schedule = schedule(jobs.to_vec(), Vec::new(), 1);
     assert_eq!(fill(&mut schedule), [0]);
     schedule.rests(0);
     assert_eq!((schedule.resting(), fill(&mut schedule)), (1, vec![1]));
@@ -217,15 +222,94 @@ fn who_only_watches_takes_nobodys_place_and_is_told_when_nothing_else_is_at_work
 #[case::a_lane(Isolation::Lane, Isolation::Lane)]
 fn nobody_waits_for_whom_it_keeps_waiting(#[case] first: Isolation, #[case] second: Isolation) {
     let jobs = vec![job(&["http"], first, 9), job(&["http"], second, 1)];
-    let mut schedule = Schedule::new(
-        jobs,
-        vec![instance("http", first != Isolation::Shared, "a", 80), instance("http", true, "a", 80)],
-        8,
-    );
+    let mut schedule =
+        schedule(jobs, vec![instance("http", first != Isolation::Shared, "a", 80), instance("http", true, "a", 80)], 8);
     assert_eq!(fill(&mut schedule), [0]);
     schedule.rests(0);
     assert_eq!(fill(&mut schedule), [0_usize; 0]);
     assert_eq!(schedule.rested(), [0]);
     schedule.finished(0);
     assert_eq!(fill(&mut schedule), [1]);
+}
+
+#[test]
+fn those_that_make_gateways_begin_a_few_at_a_time_and_nobody_else_waits_for_them() {
+    let own = |own: usize, millis: u64| Job { own, ..job(&[], Isolation::Shared, millis) };
+    let mut jobs: Vec<Job> = (0..FIRST).map(|_| own(1, 9)).collect();
+    jobs.extend([own(2, 8), own(1, 7), own(0, 6), own(0, 5)]);
+    let mut schedule = schedule(jobs, Vec::new(), 32);
+    let others = [FIRST + 2, FIRST + 3];
+    assert_eq!(fill(&mut schedule), (0..FIRST).chain(others).collect::<Vec<_>>());
+    schedule.finished(0);
+    // Its Gateway is still there.
+    assert_eq!(fill(&mut schedule), [0_usize; 0]);
+    schedule.intake().over(0);
+    // The next in turn makes two, and nobody overtakes it.
+    assert_eq!(fill(&mut schedule), [0_usize; 0]);
+    schedule.intake().over(1);
+    assert_eq!(fill(&mut schedule), [FIRST]);
+    (2..=FIRST).for_each(|job| schedule.intake().over(job));
+    assert_eq!(fill(&mut schedule), [FIRST + 1]);
+}
+
+#[test]
+fn one_after_the_other_they_run_in_their_order_however_many_gateways_are_left() {
+    let own = Job { own: 5, ..job(&[], Isolation::Shared, 9) };
+    let mut schedule = schedule(vec![own.clone(), own, job(&[], Isolation::Shared, 1)], Vec::new(), 1);
+    assert_eq!(fill(&mut schedule), [0]);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), [1]);
+}
+
+/// What is removed makes room, and then there is more to be done beside them.
+#[test]
+fn who_only_watches_is_not_told_that_all_is_over_while_others_wait_to_make_gateways() {
+    let own = |own: usize, millis: u64| Job { own, ..job(&[], Isolation::Shared, millis) };
+    let mut schedule = schedule(vec![own(2, 9), own(1, 8), own(FIRST, 7)], Vec::new(), 8);
+    assert_eq!(fill(&mut schedule), [0, 1]);
+    schedule.rests(0);
+    schedule.intake().rests(0);
+    schedule.finished(1);
+    assert_eq!((fill(&mut schedule), schedule.rested()), (Vec::new(), Vec::new()));
+    schedule.intake().over(1);
+    assert_eq!((fill(&mut schedule), schedule.rested()), (vec![2], Vec::new()));
+    schedule.finished(2);
+    assert_eq!((fill(&mut schedule), schedule.rested()), (Vec::new(), vec![0]));
+}
+
+#[rstest]
+#[case::several(2, [vec![0, 1], vec![2], vec![3], vec![]])]
+#[case::one(1, [vec![0], vec![], vec![], vec![]])]
+fn who_waits_for_a_wrong_status_to_change_leaves_its_place_to_another(
+    #[case] slots: usize,
+    #[case] starts: [Vec<usize>; 4],
+) {
+    let jobs = [9, 8, 7, 6, 5, 4].map(|millis| job(&[], Isolation::Shared, millis));
+    let mut schedule = schedule(jobs.to_vec(), Vec::new(), slots);
+    for (job, expected) in starts.into_iter().enumerate() {
+        assert_eq!(fill(&mut schedule), expected, "{job}");
+        // The third, and the fourth, would be more than there may be at once.
+        schedule.lingers(job, true);
+    }
+    // Nobody is told that all is over while they wait.
+    assert_eq!(schedule.rested(), [0_usize; 0]);
+}
+
+#[test]
+fn who_has_its_place_again_waits_for_nobody_and_others_wait_for_it() {
+    let jobs = [9, 8, 7, 6].map(|millis| job(&[], Isolation::Shared, millis));
+    let mut schedule = schedule(jobs.to_vec(), Vec::new(), 2);
+    assert_eq!(fill(&mut schedule), [0, 1]);
+    schedule.lingers(0, true);
+    assert_eq!(fill(&mut schedule), [2]);
+    schedule.lingers(0, false);
+    schedule.finished(1);
+    assert_eq!(fill(&mut schedule), [0_usize; 0]);
+    schedule.finished(2);
+    assert_eq!(fill(&mut schedule), [3]);
+    // What is over lingers no more.
+    schedule.finished(0);
+    schedule.lingers(0, true);
+    schedule.finished(3);
+    assert!(schedule.is_done());
 }

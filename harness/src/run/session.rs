@@ -9,16 +9,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::Progress;
 use super::bindings::{Names, bindings};
+use super::coming::{News, Told};
 use super::environment::Environment;
-use super::execute::{Execution, LOST, cluster_scoped, execute, unscript};
+use super::execute::{Execution, LOST, execute};
+use super::intake::Intake;
 use super::open::SetUp;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
 use super::rest::Rest;
 use super::schedule::{Job, Schedule, Start};
-use super::tidy::Tidy;
+use super::tidy::{Tidy, cluster_scoped, unscript};
 use super::{known, locks};
 use crate::cluster::clean::{CleanScope, Leftover};
+use crate::cluster::clock;
 use crate::cluster::lease::give_back;
 use crate::cluster::names::pool_namespace;
 use crate::cluster::pod_logs::{self, PodLog};
@@ -68,6 +71,12 @@ enum Report {
     Cleaned(Vec<Leftover>),
     /// The execution has nothing left to do but to watch on.
     Rests(usize),
+    /// What others may have to know of it.
+    News(usize, News),
+    /// What it made goes now.
+    Ends(usize),
+    /// What it made is gone, or stays.
+    Over(usize),
     /// Services still do what it told them.
     Scripted(Vec<Leftover>),
 }
@@ -82,7 +91,8 @@ pub async fn session(
 ) -> Outcomes {
     let SetUp { run_id, slots, instances, known, life } = set_up;
     let jobs = slots.iter().map(|slot| slot.job.clone()).collect();
-    let mut schedule = Schedule::new(jobs, instances, options.jobs);
+    let intake = Intake::new(env.timing.quiet, env.timing.gateway);
+    let mut schedule = Schedule::new(jobs, instances, options.jobs, intake);
     let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
     let mut under_way: HashMap<tokio::task::Id, (usize, Bindings)> = HashMap::new();
@@ -123,7 +133,10 @@ pub async fn session(
             let (told, index) = (sender.clone(), start.job);
             // The session outlives its tasks.
             let rest = Rest::new(over, move || drop(told.send(Report::Rests(index))));
-            let execution = Execution { name, scenario, bindings: bindings.clone(), lanes, rest: Some(rest) };
+            let told = sender.clone();
+            let told: Told = Box::new(move |news| drop(told.send(Report::News(index, news))));
+            let execution =
+                Execution { name, scenario, bindings: bindings.clone(), lanes, rest: Some(rest), told: Some(told) };
             let task = Task { index: start.job, alone, keep: options.keep, locks };
             let handle = tasks.spawn(task.run(Arc::clone(env), tidy.clone(), execution, sender.clone()));
             under_way.insert(handle.id(), (start.job, bindings));
@@ -138,6 +151,7 @@ pub async fn session(
         if schedule.is_done() && tasks.is_empty() && reports.is_empty() {
             break;
         }
+        let gives_up = schedule.intake().next();
         tokio::select! {
             biased;
             Some(report) = reports.recv() => match report {
@@ -157,7 +171,14 @@ pub async fn session(
                 }
                 Report::Logs(index, said) => drop(logs.insert(slots[index].name.to_string(), said)),
                 Report::Released(index) => schedule.finished(index),
-                Report::Rests(index) => schedule.rests(index),
+                Report::Rests(index) => {
+                    schedule.rests(index);
+                    schedule.intake().rests(index);
+                }
+                Report::News(index, News::Moved(moved)) => schedule.intake().moved(index, moved, env.log.now()),
+                Report::News(index, News::Lingers(lingers)) => schedule.lingers(index, lingers),
+                Report::Ends(index) => schedule.intake().ends(index),
+                Report::Over(index) => schedule.intake().over(index),
                 Report::Cleaned(more) => leftovers.extend(more),
                 Report::Scripted(more) => scripted.extend(more),
             },
@@ -169,8 +190,12 @@ pub async fn session(
                     env.log.append(scope, Body::ScenarioEnded(Ended::Environment { error: error.clone() }));
                     ends.entry(index).or_insert(End::NotRun { outcome: Outcome::Inconclusive, reason: error });
                     leftovers.extend(remove(env, tidy, &slots[index].name, &bindings).await);
+                    schedule.intake().over(index);
                     schedule.finished(index);
                 }
+            }
+            () = clock::until(env.log.instant(gives_up.unwrap_or_default())), if gives_up.is_some() => {
+                schedule.intake().gives_up(env.log.now());
             }
             () = env.interrupt.triggered(), if !schedule.is_stopped() => {}
             () = env.api.reach().lost(), if !schedule.is_stopped() => {}
@@ -227,6 +252,7 @@ impl Task {
             Ok(taken) => taken,
             Err(error) => {
                 send(Report::NotRun(self.index, error.to_string()));
+                send(Report::Over(self.index));
                 return send(Report::Released(self.index));
             }
         };
@@ -240,6 +266,7 @@ impl Task {
         let (verdict, remains) = execute(&env, &execution).await;
         held.extend(remains.held);
         send(Report::Scripted(remains.scripted));
+        send(Report::Ends(self.index));
         let end = End::Judged(Box::new(verdict.clone()));
         let passed = verdict.outcome == Outcome::Passed;
         send(Report::Judged(self.index, Box::new(verdict)));
@@ -261,6 +288,7 @@ impl Task {
             send(Report::Cleaned(tidy.remove(keys_of(&env, &execution.name, &execution.bindings)).await));
         }
         give_back(held).await;
+        send(Report::Over(self.index));
         if passed {
             // Nobody asks for its evidence.
             env.log.forget(&Scope::Scenario(execution.name));

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::environment::Environment;
 use crate::cluster::api::Api;
 use crate::cluster::clean::{Leftover, NOBODY, holders};
 use crate::cluster::log_writer::LogWriter;
 use crate::cluster::pool::describe;
 use crate::cluster::view::View;
 use crate::cluster::write::Writer;
-use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
+use crate::log::{Bindings, Body, Event, ObjectKey, Scope, WriteOutcome, WriteVerb};
 use crate::scenario::scope::DEFINITION;
 
 /// Removes objects and waits until the observer saw them go.
@@ -90,4 +91,33 @@ impl Tidy {
         }
         held
     }
+}
+
+/// Has services forget what an execution told them; gives those that do not.
+pub async fn unscript(env: &Environment, bindings: &Bindings) -> Vec<Leftover> {
+    let mut left = Vec::new();
+    for key in bindings.namespaces.get("ns").into_iter().chain([&bindings.token]) {
+        let kept = env.services.release(key).await;
+        left.extend(kept.into_iter().map(|(service, diagnosis)| Leftover {
+            object: format!("script {key} of the service {service}"),
+            diagnosis,
+        }));
+    }
+    left
+}
+
+/// The cluster-scoped objects that a scenario wrote, from its log: they do not go with its namespaces.
+pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<ObjectKey> {
+    let mut keys = Vec::new();
+    for event in events {
+        if let Body::Wrote(write) = &event.body
+            && write.key.namespace.is_none()
+            && write.verb == WriteVerb::Apply
+            && matches!(write.outcome, WriteOutcome::Admitted { .. })
+            && !keys.contains(&write.key)
+        {
+            keys.push(write.key.clone());
+        }
+    }
+    keys
 }

@@ -31,6 +31,9 @@ pub(super) fn sentence(record: &RunRecord, causes: &[Cause]) -> Sentence {
     if record.interrupted {
         text.push("The run was broken off.".to_owned());
     }
+    if record.impatient {
+        text.push("The run was impatient: what is wrong was judged before its time was up.".to_owned());
+    }
     if failed > 0 {
         let reasons = causes.iter().filter(|cause| matches!(cause.outcome, Outcome::Failed | Outcome::Late)).count();
         let why = if reasons == 1 { "for one reason".to_owned() } else { format!("for {reasons} reasons") };

@@ -1,5 +1,7 @@
 //! What comes of a step, or of a part of one, that has come out.
 
+use std::time::Duration;
+
 use gateproof_report::record::Severity;
 
 use super::Judge;
@@ -70,6 +72,8 @@ impl Judge {
             finding.consequence = self.findings.iter().any(|f| f.severity == Severity::Failure);
             self.findings.push(finding);
         }
+        let reached = report.stages.iter().map(|stage| Duration::from_millis(stage.reached_ms)).max();
+        self.longest = self.longest.max(reached.unwrap_or_default());
         self.stages.extend(report.stages);
         self.shares.extend(report.shares);
         self.probes.extend(self.doing.answers(self.cursor));

@@ -1,5 +1,6 @@
 //! Plays a scripted target against a judge: time is a number, nothing waits.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -300,6 +301,8 @@ pub(super) struct Play {
     /// How late the harness may wake up, with something that comes before it does.
     pub(super) oversleeps: Duration,
     pub(super) unreadable: bool,
+    /// From when on it waited for nothing but that a wrong status changes.
+    pub(super) lingers: BTreeSet<Elapsed>,
     pub(super) requests: Vec<ProbeRequest>,
     /// What a service beside the target gets, and when, in order.
     pub(super) served: Vec<(Elapsed, ServiceRequest)>,
@@ -334,6 +337,7 @@ impl Play {
             answers_after: Duration::from_millis(1),
             oversleeps: Duration::ZERO,
             unreadable: false,
+            lingers: BTreeSet::new(),
             requests: Vec::new(),
             served: Vec::new(),
             made: Vec::new(),
@@ -446,6 +450,7 @@ impl Play {
     }
 
     fn wait(&mut self, until: Option<Elapsed>) {
+        self.lingers.extend(self.judge.lingers());
         self.later.sort_by_key(|(at, ..)| *at);
         let first = self.later.first().map(|(at, ..)| *at);
         match (first, until) {

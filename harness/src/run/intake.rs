@@ -1,0 +1,250 @@
+//! How many Gateways of scenarios come or go at once. Pure: it is told what comes and goes, and when.
+//!
+//! Where each Gateway gets machines of its own, those that come together are in each other's way, and those that go are in theirs. So
+//! it begins with a few, and lets twice as many come for as long as each is there about as soon as the first ones were; where each
+//! takes twice as long, fewer are let in. Where a Gateway is there at once, nobody waits.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use super::coming::Moved;
+use crate::log::{Elapsed, ObjectKey};
+
+/// How many come at once until something is known of the target.
+pub const FIRST: usize = 12;
+/// How few come at once, however long they take.
+const FEWEST: usize = 4;
+/// As long as each takes no longer than so many times what it took at best, more may come.
+const MORE: f64 = 1.5;
+/// If each takes longer than so many times that, so many are let in that it should be within it.
+const FEWER: f64 = 2.0;
+
+/// How many times the longest that one took until it was programmed has to pass until one that says nothing new is no longer taken
+/// for coming.
+const PATIENCE: u32 = 3;
+
+/// A Gateway that comes.
+#[derive(Debug, Clone, Copy)]
+struct Coming {
+    since: Elapsed,
+    /// When it last said something new.
+    moved: Elapsed,
+}
+
+/// The Gateways of one job.
+#[derive(Debug, Default)]
+struct Own {
+    /// Those that it has yet to make.
+    expected: usize,
+    coming: BTreeMap<ObjectKey, Coming>,
+    /// Those that are there, and those that are not taken for coming any more.
+    there: BTreeSet<ObjectKey>,
+    /// Those that go.
+    going: usize,
+}
+
+/// What came of the Gateways that were made since a limit is in force: a turn.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turn {
+    since: Elapsed,
+    came: usize,
+    took: Duration,
+    /// Whether somebody had to wait.
+    full: bool,
+}
+
+/// Who is let in.
+#[derive(Debug)]
+pub struct Intake {
+    /// What is there within this time costs nobody anything.
+    at_once: Duration,
+    /// The longest that it waits for one that says nothing new.
+    budget: Duration,
+    /// Nothing as long as Gateways cost nothing.
+    limit: Option<usize>,
+    jobs: HashMap<usize, Own>,
+    turn: Turn,
+    /// What each took, on average, in the best turn.
+    best: Option<f64>,
+    /// Whether there were too many once.
+    cut: bool,
+    slowest: Duration,
+}
+
+impl Own {
+    fn busy(&self) -> usize {
+        self.expected + self.coming.len() + self.going
+    }
+}
+
+impl Intake {
+    /// Of a target on which nothing has come yet.
+    pub fn new(at_once: Duration, budget: Duration) -> Intake {
+        Intake {
+            at_once,
+            budget,
+            limit: Some(FIRST),
+            jobs: HashMap::new(),
+            turn: Turn::default(),
+            best: None,
+            cut: false,
+            slowest: Duration::ZERO,
+        }
+    }
+
+    /// Whether a job that makes so many Gateways may begin.
+    pub fn admits(&mut self, gateways: usize) -> bool {
+        let busy = self.busy();
+        let admits = busy == 0 || self.limit.is_none_or(|limit| busy + gateways <= limit);
+        self.turn.full |= !admits;
+        admits
+    }
+
+    /// A job begins that makes so many.
+    pub fn begins(&mut self, job: usize, gateways: usize) {
+        if gateways > 0 {
+            self.jobs.insert(job, Own { expected: gateways, ..Own::default() });
+        }
+    }
+
+    /// Something came of a Gateway of a job.
+    pub fn moved(&mut self, job: usize, moved: Moved, now: Elapsed) {
+        let Some(own) = self.jobs.get_mut(&job) else { return };
+        match moved {
+            Moved::Made(key) => {
+                own.expected = own.expected.saturating_sub(1);
+                own.coming.insert(key, Coming { since: now, moved: now });
+            }
+            Moved::Refused => own.expected = own.expected.saturating_sub(1),
+            Moved::Changed(key) => {
+                if let Some(coming) = own.coming.get_mut(&key) {
+                    coming.moved = now;
+                }
+            }
+            Moved::Programmed(key) => {
+                let coming = own.coming.remove(&key);
+                if !own.there.insert(key) {
+                    return;
+                }
+                // It was there before it was known to be made.
+                let coming = coming.unwrap_or_else(|| {
+                    own.expected = own.expected.saturating_sub(1);
+                    Coming { since: now, moved: now }
+                });
+                self.came(coming, now);
+            }
+            Moved::Gone(key) => {
+                own.coming.remove(&key);
+                own.there.remove(&key);
+            }
+        }
+    }
+
+    /// A job has its verdict: what it made goes now.
+    pub fn ends(&mut self, job: usize) {
+        if let Some(own) = self.jobs.get_mut(&job) {
+            *own = Own { going: own.there.len() + own.coming.len(), ..Own::default() };
+        }
+    }
+
+    /// A job only watches on until everybody else is done: nobody is to wait for it.
+    pub fn rests(&mut self, job: usize) {
+        if let Some(own) = self.jobs.get_mut(&job) {
+            own.expected = 0;
+            own.there.extend(std::mem::take(&mut own.coming).into_keys());
+        }
+    }
+
+    /// Everything of a job is gone, or stays.
+    pub fn over(&mut self, job: usize) {
+        self.jobs.remove(&job);
+    }
+
+    /// Those that have said nothing new for long give up their place: they are not coming, whatever their scenarios wait for.
+    pub fn gives_up(&mut self, now: Elapsed) {
+        let patience = self.patience();
+        for own in self.jobs.values_mut() {
+            let silent = own.coming.extract_if(.., |_, coming| now >= coming.moved + patience);
+            own.there.extend(silent.map(|(key, _)| key));
+        }
+    }
+
+    /// When the next one may have to give up its place.
+    pub fn next(&self) -> Option<Elapsed> {
+        let moved = self.jobs.values().flat_map(|own| own.coming.values()).map(|coming| coming.moved).min();
+        moved.map(|moved| moved + self.patience())
+    }
+
+    /// How many may come or go at once; nothing if any number may.
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    fn busy(&self) -> usize {
+        self.jobs.values().map(Own::busy).sum()
+    }
+
+    fn patience(&self) -> Duration {
+        let half = self.budget / 2;
+        if self.slowest.is_zero() { half } else { (self.slowest * PATIENCE).max(self.at_once * PATIENCE).min(half) }
+    }
+
+    /// One is programmed.
+    fn came(&mut self, coming: Coming, now: Elapsed) {
+        let took = now - coming.since;
+        self.slowest = self.slowest.max(took);
+        if took <= self.at_once {
+            self.limit = None;
+            (self.best, self.cut) = (None, false);
+            return;
+        }
+        let Some(limit) = self.limit else {
+            // It takes a while after all: as many as there are may stay.
+            return self.limits(self.busy().max(FIRST), now);
+        };
+        // Who was made before the limit was in force says nothing of it.
+        if coming.since < self.turn.since {
+            return;
+        }
+        self.turn.came += 1;
+        self.turn.took += took;
+        if self.turn.came >= limit {
+            self.concludes(limit, now);
+        }
+    }
+
+    /// As many came as there may be at once.
+    fn concludes(&mut self, limit: usize, now: Elapsed) {
+        let each = self.turn.took.as_secs_f64() / number(self.turn.came);
+        let best = self.best.map_or(each, |best| best.min(each));
+        self.best = Some(best);
+        if each >= best * FEWER {
+            self.cut = true;
+            self.limits(part(limit, MORE * best / each).max(FEWEST), now);
+        } else if each <= best * MORE && self.turn.full {
+            self.limits(if self.cut { limit + limit.div_ceil(4) } else { limit * 2 }, now);
+        } else {
+            // Where nobody had to wait the limit was none.
+            self.limits(limit, now);
+        }
+    }
+
+    fn limits(&mut self, limit: usize, now: Elapsed) {
+        self.limit = Some(limit);
+        self.turn = Turn { since: now, ..Turn::default() };
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody makes so many Gateways")]
+fn number(of: usize) -> f64 {
+    of as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a part of a small number")]
+fn part(of: usize, part: f64) -> usize {
+    (number(of) * part.clamp(0.0, 1.0)) as usize
+}
+
+#[cfg(test)]
+#[path = "intake_tests.rs"]
+mod tests;
