@@ -190,7 +190,9 @@ async fn gateways_come_a_few_at_a_time_where_they_take_long() {
     let (mut coming, mut most) = (HashSet::new(), 0);
     for event in &output.events {
         match &event.body {
-            Body::Wrote(write) if write.key.kind == "Gateway" => drop(coming.insert(write.key.clone())),
+            Body::Wrote(write) if write.key.kind == "Gateway" => {
+                coming.insert(write.key.clone());
+            }
             Body::Observed { key, object, .. } if coming.contains(key) => {
                 let conditions = object["status"]["conditions"].as_array();
                 if conditions.into_iter().flatten().any(|one| one["type"] == "Programmed" && one["status"] == "True") {

@@ -235,12 +235,10 @@ impl Intake {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody makes so many Gateways")]
 fn number(of: usize) -> f64 {
     of as f64
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a part of a small number")]
 fn part(of: usize, part: f64) -> usize {
     (number(of) * part.clamp(0.0, 1.0)) as usize
 }
