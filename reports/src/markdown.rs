@@ -1,9 +1,16 @@
 //! `summary.md`, for a CI page or a pull request.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::record::{Outcome, RunRecord, Severity};
 use crate::{reproduce, terminal};
+
+/// How many bytes of a text that others chose are shown. One object of a cluster may have more of it than GitHub shows of a whole summary.
+const LONGEST: usize = 2_000;
+/// From how many bytes on no further row is shown, and no further command: GitHub leaves out a summary of more than 1,048,576.
+const ROWS: usize = 700_000;
+const COMMANDS: usize = 900_000;
 
 /// The record as Markdown. Text from the target is shown as code: it can hold anything.
 pub fn render(record: &RunRecord) -> String {
@@ -38,22 +45,33 @@ pub fn render(record: &RunRecord) -> String {
     if record.interrupted {
         let _ = writeln!(out, "The run was broken off; scenarios that had not ended are not listed.\n");
     }
+    if record.impatient {
+        let _ = writeln!(out, "The run was impatient: what is wrong was judged before its time was up.\n");
+    }
     let _ = writeln!(out, "| scenario | outcome | why |\n|---|---|---|");
+    let mut left_out = 0_usize;
     for scenario in record.scenarios.iter().filter(|s| s.outcome != Outcome::Passed) {
+        if out.len() > ROWS {
+            left_out += 1;
+            continue;
+        }
         let first = scenario.findings.iter().find(|f| f.severity == Severity::Failure);
         let why = match (first, &scenario.reason) {
             (_, Some(reason)) if scenario.outcome == Outcome::KnownFailure => code(reason),
             (Some(f), _) => {
                 let clauses =
                     if f.clauses.is_empty() { String::new() } else { format!(" ({})", code(&f.clauses.join(", "))) };
-                format!("expected {}; saw {}{clauses}", code(&f.expected), code(&f.seen))
+                format!("expected {}; saw {}{clauses}", cell(&f.expected), cell(&f.seen))
             }
             (None, Some(reason)) => code(reason),
             (None, None) => String::new(),
         };
         let _ = writeln!(out, "| {} | {} | {why} |", code(&scenario.name), terminal::word(scenario.outcome));
     }
-    contract(&mut out, record);
+    left_out += contract(&mut out, record);
+    if left_out > 0 {
+        let _ = writeln!(out, "\n{left_out} more did not pass, or are not well: report.html has all of them.");
+    }
     if let Some(line) = terminal::outside_profiles(record) {
         let _ = writeln!(out, "\n{}", code(&line));
     }
@@ -87,15 +105,24 @@ fn again(out: &mut String, record: &RunRecord) {
     // An indented block ends at no mark that a name or path could hold.
     let _ = writeln!(out, "\nRun just one of them again:\n");
     for line in lines {
+        if out.len() > COMMANDS {
+            break;
+        }
         let _ = writeln!(out, "    {}", terminal::printable(&line));
     }
 }
 
-fn contract(out: &mut String, record: &RunRecord) {
+/// Returns how many rules there was no room for.
+fn contract(out: &mut String, record: &RunRecord) -> usize {
+    let mut left_out = 0;
     for rule in record.contract.iter().filter(|r| !r.breaches.is_empty()) {
+        if out.len() > ROWS {
+            left_out += 1;
+            continue;
+        }
         let first = &rule.breaches[0];
         let place = code(&format!("{} {}", first.object, first.path));
-        let why = format!("{} breaches, first: {place}: {}", rule.breaches.len(), code(&first.seen));
+        let why = format!("{} breaches, first: {place}: {}", rule.breaches.len(), cell(&first.seen));
         let (mark, why) = match &rule.known {
             Some(reason) => ("KNOWN FAILURE", code(reason)),
             None if rule.severity == Severity::Failure => ("FAILED", why),
@@ -103,6 +130,20 @@ fn contract(out: &mut String, record: &RunRecord) {
         };
         let _ = writeln!(out, "| {} | {mark} | {why} |", code(&rule.name));
     }
+    left_out
+}
+
+/// A text of whatever length as code.
+fn cell(text: &str) -> String {
+    code(&shortened(text))
+}
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST {
+        return Cow::Borrowed(text);
+    }
+    let kept = &text[..text.floor_char_boundary(LONGEST)];
+    Cow::Owned(format!("{kept}… ({} bytes more)", text.len() - kept.len()))
 }
 
 /// A text that others chose, as code: within it nothing is a link, an image, HTML, a mention or a number of an issue, neither to
@@ -120,4 +161,51 @@ pub(crate) fn code(text: &str) -> String {
         ""
     };
     if text.is_empty() { String::new() } else { format!("{fence}{space}{text}{space}{fence}") }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::*;
+
+    /// A run in which so many scenarios failed, each of which saw this.
+    fn failed(count: usize, seen: &str) -> RunRecord {
+        let finding = json!({
+            "expectation": "steps[0].settle.a", "severity": "failure", "clauses": ["A-1"], "line": 1, "stage": "programmed",
+            "expected": "b", "seen": seen, "late": false, "consequence": false, "atMs": 1,
+        });
+        let scenario = |index: usize| {
+            json!({
+                "name": format!("scenario-{index}"), "suite": "s", "file": "f", "summary": "", "features": [], "proves": [],
+                "outcome": "failed", "findings": [finding], "durationMs": 1,
+            })
+        };
+        let record = json!({
+            "format": 1, "producer": "gateproof 0.1.0", "date": "2026-01-01T00:00:00Z", "interrupted": false, "durationMs": 1,
+            "target": {"name": "t", "embedded": false, "features": []},
+            "scenarios": (0..count).map(scenario).collect::<Vec<_>>(), "contract": [],
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_says_so() {
+        let text = render(&failed(1, &format!("{}the end", "ä".repeat(1_000))));
+        assert!(text.contains("… (7 bytes more)`") && !text.contains("the end"), "{text}");
+        assert!(render(&failed(1, &"ä".repeat(1_000))).contains(&format!("saw `{}`", "ä".repeat(1_000))));
+    }
+
+    #[test]
+    fn github_shows_all_of_the_largest() {
+        for (count, seen) in [(1_000, "`|\u{1b}<".repeat(1_000).as_str()), (20_000, "x")] {
+            let text = render(&failed(count, seen));
+            assert!(text.len() < 1_048_576, "{} bytes", text.len());
+            let rows = text.lines().filter(|line| line.starts_with("| `scenario-")).count();
+            assert!(rows > 50 && rows < count, "{rows} rows");
+            assert!(text.contains(&format!("\n{} more did not pass", count - rows)), "{rows} rows");
+        }
+        assert!(!render(&failed(3, "x")).contains("more did not pass"));
+    }
 }
