@@ -9,10 +9,10 @@ use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord, repeat_of};
 
 use super::dialect::DialectArg;
 use super::options::{builtin_scenarios, scenarios_of};
-use super::report_dir::{CONFORMANCE, EVENTS, RECORD, file_of};
+use super::report_dir::{CONFORMANCE, EVENTS, RECORD, file_of, readable, text_of};
 use super::reports::IdentityArgs;
 use super::{Failure, report};
-use crate::log::{self, Event};
+use crate::log::{self, Event, RunStarted};
 use crate::run::replay::{self, Rederived};
 use crate::scenario::Scenario;
 use crate::suite::Suite;
@@ -33,7 +33,7 @@ pub(super) struct Recorded {
     pub(super) name: String,
     /// Where it is.
     pub(super) dir: PathBuf,
-    /// `record.json`, as it stands there.
+    /// `record.json`, as it stands there; what the log comes to if that is not a record.
     pub(super) record: RunRecord,
     /// What targets are judged by.
     pub(super) suite: Suite,
@@ -70,7 +70,7 @@ impl Recorded {
 
     /// What the user said of the implementation, which no log knows: it stands in the ConformanceReport.
     pub(super) fn identity(&self) -> IdentityArgs {
-        let text = std::fs::read_to_string(self.dir.join(CONFORMANCE)).unwrap_or_default();
+        let text = text_of(&self.dir.join(CONFORMANCE)).unwrap_or_default();
         // Of one that is not there, or that somebody spoilt, nothing is known.
         IdentityArgs::of(&ConformanceReport::from_yaml(&text).unwrap_or_default())
     }
@@ -83,8 +83,27 @@ pub(super) fn log_of_part(part: usize, parts: usize) -> String {
     format!("events-{part:0width$}-of-{parts}.jsonl")
 }
 
+/// What is done about a log that cannot be read.
+pub(super) const UNREADABLE: &str =
+    "it was cut off or edited, or a newer gateproof wrote it; name the report directory of a run that ended";
+
 /// Reads a report directory, and judges its log again.
 pub(super) fn read(dir: &Path, by: &JudgedBy) -> Result<Recorded, Failure> {
+    is_directory(dir)?;
+    let record = report::read_record(&file_of(dir, RECORD)?)?;
+    judged(dir, by, Some(record))
+}
+
+/// The same of a directory whose record may be anything, and is to be held against the log.
+pub(super) fn read_whatever_its_record(dir: &Path, by: &JudgedBy) -> Result<Recorded, Failure> {
+    is_directory(dir)?;
+    // That its run did not end is said, and so is that its log is no file.
+    file_of(dir, EVENTS)?;
+    let record = text_of(&dir.join(RECORD)).and_then(|text| serde_json::from_str(&text).ok());
+    judged(dir, by, record)
+}
+
+fn is_directory(dir: &Path) -> Result<(), Failure> {
     if !dir.is_dir() {
         let problem = format!("{} is no directory", dir.display());
         return Err(Failure::usage(
@@ -92,22 +111,38 @@ pub(super) fn read(dir: &Path, by: &JudgedBy) -> Result<Recorded, Failure> {
             "name the report directory of a run; its record alone does not say enough",
         ));
     }
-    let record = report::read_record(&file_of(dir, RECORD)?)?;
-    let suite = suite_of(&record, by)?;
-    let scenarios = scenarios_of(&suite, &files_of(&record, by))?;
+    Ok(())
+}
+
+/// Judges the log again, by what that says of its run: a record is easily edited.
+fn judged(dir: &Path, by: &JudgedBy, record: Option<RunRecord>) -> Result<Recorded, Failure> {
     let (mut logs, mut runs) = (Vec::new(), Vec::new());
-    for file in logs_in(dir)? {
+    let files = logs_in(dir)?;
+    let mut read = Vec::new();
+    for file in files {
         let events = events_of(&file)?;
-        let wrong = |error: replay::ReplayError| {
-            Failure::usage(format!("{}: {error}", file.display()), "name the manifests that were run with -f")
-        };
+        read.push((file, events));
+    }
+    let wrong = |file: &Path, error: replay::ReplayError| {
+        let help = error.help();
+        Failure::usage(format!("{}: {error}", file.display()), help)
+    };
+    let mut begun = Vec::new();
+    for (file, events) in &read {
+        begun.push(replay::started(events).map_err(|error| wrong(file, error))?);
+    }
+    let Some(started) = begun.first() else { return Err(none_in(dir)) };
+    let suite = suite_of(started, by)?;
+    let scenarios = scenarios_of(&suite, &files_of(&started.arguments, by))?;
+    for (file, events) in read {
+        let wrong = |error| wrong(&file, error);
         let run = replay::rederive(&events, &scenarios, &suite.contract, suite.preflight.as_deref()).map_err(wrong)?;
         logs.push(Log { file, events, record: run.record.clone() });
         runs.push(run);
     }
     let mut run = together(dir, &logs, runs)?;
     let is_old = run.left_out.is_none();
-    if is_old {
+    if let Some(record) = record.as_ref().filter(|_| is_old) {
         let known: Vec<&str> = run.record.scenarios.iter().map(|one| &*one.name).collect();
         let is_new = |one: &&ScenarioRecord| !known.contains(&&*one.name) && did_not_run(one);
         let more: Vec<ScenarioRecord> = record.scenarios.iter().filter(is_new).cloned().collect();
@@ -116,6 +151,7 @@ pub(super) fn read(dir: &Path, by: &JudgedBy) -> Result<Recorded, Failure> {
         run.record.outside_profiles.clone_from(&record.outside_profiles);
     }
     let changed = changed(&run.record, &scenarios);
+    let record = record.unwrap_or_else(|| run.record.clone());
     let (name, dir) = (dir.display().to_string(), dir.to_owned());
     Ok(Recorded { name, dir, record, suite, scenarios, logs, run, changed, is_old })
 }
@@ -125,27 +161,30 @@ fn did_not_run(scenario: &ScenarioRecord) -> bool {
         && scenario.findings.is_empty()
 }
 
-/// The suite that the user names, or the built-in one that the record does.
-fn suite_of(record: &RunRecord, by: &JudgedBy) -> Result<Suite, Failure> {
-    let target = &record.target;
+fn none_in(dir: &Path) -> Failure {
+    Failure::usage(format!("there is no {EVENTS} in {}", dir.display()), "name a whole report directory")
+}
+
+/// The suite that the user names, or the built-in one that the log does.
+fn suite_of(started: &RunStarted, by: &JudgedBy) -> Result<Suite, Failure> {
     let is_named = by.dialect.words().is_some() || by.dialect.edition.is_some();
-    if is_named || Suite::names().all(|name| name != target.dialect) {
+    if is_named || Suite::names().all(|name| name != started.dialect) {
         return by.dialect.suite();
     }
-    DialectArg { dialects: vec![target.dialect.clone()], edition: target.edition.clone() }.suite()
+    DialectArg { dialects: vec![started.dialect.clone()], edition: started.edition.clone() }.suite()
 }
 
 /// The manifests that the user names, or those that the run was given.
-fn files_of(record: &RunRecord, by: &JudgedBy) -> Vec<PathBuf> {
+fn files_of(arguments: &[String], by: &JudgedBy) -> Vec<PathBuf> {
     if !by.files.is_empty() {
         return by.files.clone();
     }
-    let given = record.arguments.windows(2).filter(|words| words[0] == "-f");
+    let given = arguments.windows(2).filter(|words| words[0] == "-f");
     given.map(|words| PathBuf::from(&words[1])).collect()
 }
 
-/// The log of a run, or those of its parts.
-fn logs_in(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The log of a run, or those of its parts, if there are any.
+pub(super) fn logs_in(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     let whole = dir.join(EVENTS);
     if whole.exists() {
         return Ok(vec![whole]);
@@ -160,21 +199,14 @@ fn logs_in(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     parts.sort();
-    if parts.is_empty() {
-        return Err(Failure::usage(
-            format!("there is no {EVENTS} in {}", dir.display()),
-            "name a whole report directory",
-        ));
-    }
     Ok(parts)
 }
 
 /// The events of a log.
 pub(super) fn events_of(file: &Path) -> Result<Vec<Arc<Event>>, Failure> {
+    readable(file)?;
     let text = report::read(file)?;
-    log::codec::read(&text).map_err(|error| {
-        Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
-    })
+    log::codec::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display()), UNREADABLE))
 }
 
 /// One run, or the parts of one.
@@ -187,7 +219,6 @@ fn together(dir: &Path, logs: &[Log], runs: Vec<Rederived>) -> Result<Rederived,
         }
     };
     let parts = runs.len();
-    let none = || Failure::usage(format!("there is no log in {}", dir.display()), "name a whole report directory");
     let mut whole = runs.into_iter().reduce(|mut all, one| {
         all.judged.extend(one.judged);
         all
@@ -195,7 +226,7 @@ fn together(dir: &Path, logs: &[Log], runs: Vec<Rederived>) -> Result<Rederived,
     if let Some(run) = whole.as_mut().filter(|_| parts > 1) {
         run.left_out = logs.first().and_then(|log| Some(log.record.shard.as_ref()?.left_out.clone()));
     }
-    whole.map(|run| Rederived { record, ..run }).ok_or_else(none)
+    whole.map(|run| Rederived { record, ..run }).ok_or_else(|| none_in(dir))
 }
 
 /// What keeps parts from being one run.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::dialect::DialectArg;
 use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
+use super::recorded::UNREADABLE;
 use super::report_dir::{EVENTS, file_of};
 use super::run::exit_code;
 use super::{Failure, Outcome, own};
@@ -56,16 +57,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let text = std::fs::read_to_string(&file).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}", file.display()), "name a report directory")
     })?;
-    let events = log::codec::read(&text).map_err(|error| {
-        Failure::usage(format!("{}: {error}", file.display()), "name the report directory of a run that ended")
-    })?;
+    let events =
+        log::codec::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display()), UNREADABLE))?;
     let suite = args.dialect.suite()?;
     if let Some(version) = args.gateway_api_version {
         own::known_release("--gateway-api-version", version, &suite)?;
     }
     let scenarios = scenarios_of(&suite, &args.files)?;
     let wrong = |error: replay::ReplayError| {
-        Failure::usage(format!("{}: {error}", file.display()), "replay with the manifests that were run")
+        let help = error.help();
+        Failure::usage(format!("{}: {error}", file.display()), help)
     };
     let (contract, preflight) = (&suite.contract, suite.preflight.as_deref());
     let record = replay::replay(&events, &scenarios, contract, preflight, args.gateway_api_version).map_err(wrong)?;

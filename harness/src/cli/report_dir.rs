@@ -5,10 +5,12 @@
 
 mod name;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use gateproof_report::record::{RunRecord, repeat_of};
 
 use self::name::{file_name, is_file_name};
 use super::Failure;
@@ -66,7 +68,7 @@ impl ReportDir {
         let there = |name: &&str| fs::symlink_metadata(self.root.join(name)).is_ok();
         if listed.is_some() || REPORTS.iter().any(there) {
             let last = if is_unfinished(&self.root) { PREVIOUS } else { RECORD };
-            let previous = fs::read_to_string(self.root.join(last)).ok();
+            let previous = text_of(&self.root.join(last));
             self.remove(&listed.unwrap_or_default())?;
             self.mark(previous.as_deref())?;
         }
@@ -78,6 +80,21 @@ impl ReportDir {
         fs::create_dir_all(&self.root).map_err(|error| self.failure(&self.root, &error))?;
         self.take()?;
         if self.taken { Ok(()) } else { self.mark(None) }
+    }
+
+    /// How long scenarios took in the run that ended here last, if that was on this target: milliseconds by name.
+    pub(crate) fn took(&self, target: &str) -> BTreeMap<String, u64> {
+        // Whoever cannot read it goes without.
+        let text = fs::read_to_string(self.root.join(PREVIOUS)).ok();
+        let record: Option<RunRecord> = text.and_then(|text| serde_json::from_str(&text).ok());
+        let mut took = BTreeMap::new();
+        for scenario in record.iter().filter(|record| record.target.name == target).flat_map(|record| &record.scenarios)
+        {
+            let longest = took.entry(repeat_of(&scenario.name).0.to_owned()).or_default();
+            *longest = scenario.duration_ms.max(*longest);
+        }
+        took.retain(|_, longest| *longest > 0);
+        took
     }
 
     /// Says why the run does not end, where that can be said.
@@ -228,13 +245,31 @@ pub(crate) fn listed_as(parts: &[&str]) -> String {
 }
 
 fn is_unfinished(dir: &Path) -> bool {
-    fs::read_to_string(dir.join(UNFINISHED)).is_ok_and(|text| text.starts_with(UNFINISHED_HEAD))
+    text_of(&dir.join(UNFINISHED)).is_some_and(|text| text.starts_with(UNFINISHED_HEAD))
+}
+
+/// The text of a file, if it is one: whoever reads a pipe waits for a writer, who may never come.
+pub(crate) fn text_of(path: &Path) -> Option<String> {
+    readable(path).ok()?;
+    fs::read_to_string(path).ok()
+}
+
+/// That what stands in a directory can be read to its end, if there is anything.
+///
+/// # Errors
+/// If it is no file.
+pub(crate) fn readable(path: &Path) -> Result<(), Failure> {
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let help = "what went through a pipe is not kept; name the report directory of a run that wrote files";
+        return Err(Failure::usage(format!("{} is no file", path.display()), help));
+    }
+    Ok(())
 }
 
 /// A file that the user named, or this one of a directory, whose run must have ended.
 ///
 /// # Errors
-/// If it did not.
+/// If it did not, or if that is no file.
 pub(crate) fn file_of(path: &Path, name: &str) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return Ok(path.to_owned());
@@ -243,7 +278,22 @@ pub(crate) fn file_of(path: &Path, name: &str) -> Result<PathBuf, Failure> {
         let help = format!("{} says more; run the scenarios again", path.join(UNFINISHED).display());
         return Err(Failure::usage(format!("the run of {} did not end", path.display()), help));
     }
-    Ok(path.join(name))
+    let file = path.join(name);
+    readable(&file)?;
+    let within = if file.exists() { Vec::new() } else { directories_with(path, name) };
+    if within.is_empty() {
+        return Ok(file);
+    }
+    let problem = format!("{} has no {name}, but report directories in it", path.display());
+    Err(Failure::usage(problem, format!("name one of them: {}", within.join(", "))))
+}
+
+/// The directories in this one that have such a file, as those of a run of several dialects.
+fn directories_with(path: &Path, name: &str) -> Vec<String> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(|entry| entry.join(name).is_file()).collect();
+    found.sort();
+    found.iter().map(|dir| dir.display().to_string()).collect()
 }
 
 /// Takes away what runs wrote into a directory, and the directory if nothing else is in it: how many files, or why nothing of it was touched.

@@ -231,3 +231,32 @@ proptest! {
         prop_assert_eq!(names(&root), [LIST, UNFINISHED]);
     }
 }
+
+/// What the next run begins with first.
+#[test]
+fn how_long_scenarios_took_is_known_of_the_run_before_on_the_same_target() {
+    let scenario = |name: &str, outcome: &str, millis: u64| {
+        serde_json::json!({"name": name, "suite": "s", "file": "f", "summary": "", "features": [], "proves": [],
+            "outcome": outcome, "durationMs": millis})
+    };
+    let scenarios = [
+        scenario("long", "passed", 70),
+        scenario("twice", "passed", 20),
+        scenario("twice#2", "failed", 90),
+        scenario("left-out", "skipped", 0),
+    ];
+    let record = serde_json::json!({"format": 1, "producer": "p", "date": "d", "interrupted": false, "contract": [],
+        "target": {"name": "here", "embedded": false, "features": []}, "scenarios": scenarios, "durationMs": 200});
+    let dir = tempdir().unwrap();
+    let mut first = ReportDir::at(dir.path());
+    first.begin().unwrap();
+    assert_eq!(first.took("here"), BTreeMap::new());
+    first.write(&[RECORD], &record.to_string()).unwrap();
+    first.finish().unwrap();
+    let mut second = ReportDir::at(dir.path());
+    second.begin().unwrap();
+    let known = [("long", 70), ("twice", 90)].map(|(name, millis)| (name.to_owned(), millis));
+    assert_eq!((second.took("here"), second.took("elsewhere")), (known.into(), BTreeMap::new()));
+    fs::write(dir.path().join(PREVIOUS), "of the first run").unwrap();
+    assert_eq!(second.took("here"), BTreeMap::new());
+}
