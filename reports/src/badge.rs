@@ -5,6 +5,7 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::page;
 use crate::record::{Outcome, RunRecord};
 use crate::terminal::printable;
 
@@ -65,7 +66,7 @@ impl Badge {
     /// As an image that needs nothing from elsewhere.
     pub fn svg(&self) -> String {
         let halves = [(&self.label, "#555"), (&self.message, hex(self.color))];
-        let all = escaped(&format!("{}: {}", self.label, self.message));
+        let all = page::text(&format!("{}: {}", self.label, self.message));
         let [left, right] = halves.map(|(text, _)| width(text));
         let mut out = format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="20" role="img" aria-label="{all}"><title>{all}</title>"##,
@@ -80,7 +81,7 @@ impl Badge {
                 r##"<text x="{}" y="14" textLength="{}" fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{}</text>"##,
                 x + PADDING,
                 width - 2 * PADDING,
-                escaped(text)
+                page::text(text)
             );
             x += width;
         }
@@ -103,8 +104,4 @@ fn hex(color: &str) -> &'static str {
         "red" => "#c62828",
         _ => "#616161",
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

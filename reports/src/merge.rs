@@ -117,9 +117,7 @@ pub fn merge(records: &[(String, RunRecord)]) -> Result<RunRecord, Vec<MergeErro
 
 /// What is different between two parts that should be of one run.
 fn difference((record, shard): (&RunRecord, &ShardRecord), (other, its): (&RunRecord, &ShardRecord)) -> Option<String> {
-    let suite = |record: &RunRecord| record.digests.as_ref().map(|digests| digests.suite.clone());
-    let target = |record: &RunRecord| record.digests.as_ref().map(|digests| digests.target.clone());
-    let environment = |record: &RunRecord| record.digests.as_ref().map(|digests| digests.environment.clone());
+    let digests = |of: fn(&Digests) -> &String| record.digests.as_ref().map(of) != other.digests.as_ref().map(of);
     let of_one =
         |what: &str, here: &str, there: &str| (here != there).then(|| format!("{what} is {there}, not {here}"));
     let differs = |what: &str, differs: bool| differs.then(|| what.to_owned());
@@ -138,16 +136,13 @@ fn difference((record, shard): (&RunRecord, &ShardRecord), (other, its): (&RunRe
         })
         .or_else(|| of_one("the arguments of its run", &arguments(record), &arguments(other)))
         .or_else(|| of_one("its gateproof", &record.producer, &other.producer))
-        .or_else(|| differs("it was judged by another suite", suite(record) != suite(other)))
+        .or_else(|| differs("it was judged by another suite", digests(|one| &one.suite)))
         .or_else(|| {
             differs("other scenarios were selected, or their manifests are others", shard.selection != its.selection)
         })
-        .or_else(|| differs("the target said something else of itself", target(record) != target(other)))
+        .or_else(|| differs("the target said something else of itself", digests(|one| &one.target)))
         .or_else(|| {
-            differs(
-                "it was run otherwise, such as with other limits or repeats",
-                environment(record) != environment(other),
-            )
+            differs("it was run otherwise, such as with other limits or repeats", digests(|one| &one.environment))
         })
         .or_else(|| differs("its file of known failures is another", entries(record) != entries(other)))
 }

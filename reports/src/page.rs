@@ -31,12 +31,17 @@ pub(crate) fn link(address: Option<&str>, words: &str) -> String {
     }
 }
 
+/// A style or a script as a policy names it.
+pub(crate) fn digest(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
 /// A whole page. Its policy lets it show itself in its own style and nothing else: no script, no image, no address but those of links.
 pub(crate) fn page(title: &str, style: &str, body: &str) -> String {
-    let digest = STANDARD.encode(Sha256::digest(style.as_bytes()));
+    let digest = digest(style);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{digest}'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
         text(title)

@@ -9,6 +9,7 @@ use gateproof_report::annotations;
 use gateproof_report::badge::{Badge, Verdict};
 use gateproof_report::conformance::{About, ConformanceReport, Implementation, Submission, submission};
 use gateproof_report::first_known;
+use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
 use gateproof_report::record::{Breach, ContractRecord, Finding, Outcome, RunRecord, Severity};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag};
@@ -56,22 +57,45 @@ fn broken(name: &str, severity: Severity, seen: &str) -> ContractRecord {
     ContractRecord { name: name.to_owned(), clauses: vec![], severity, objects: 1, known: None, breaches: vec![breach] }
 }
 
+/// An entry of the file of known failures that has to go.
+fn stale() -> KnownFailureRecord {
+    let entry = KnownFailure {
+        scenario: Some("s00".to_owned()),
+        expectation: None,
+        contract: None,
+        reason: "because".to_owned(),
+        expires: "2027-01-31".to_owned(),
+        place: "known.yaml:1".to_owned(),
+    };
+    KnownFailureRecord { entry, state: KnownState::UnexpectedPass, seen: vec![], passed: vec!["s00".to_owned()] }
+}
+
 #[rstest]
-#[case::passed("ppp", Verdict::Passed, "v1.6.1: 3 passed", "brightgreen")]
-#[case::known("ppk", Verdict::Passed, "v1.6.1: 2 passed, 1 known to fail", "yellowgreen")]
-#[case::failed("pflki", Verdict::Failed, "v1.6.1: 2 of 4 failed", "red")]
-#[case::contract("pp", Verdict::Failed, "v1.6.1: failed", "red")]
-#[case::inconclusive("pi", Verdict::Inconclusive, "v1.6.1: inconclusive", "lightgrey")]
-#[case::broken_off("p", Verdict::BrokenOff, "v1.6.1: broken off", "lightgrey")]
+#[case::passed("ppp", Verdict::Passed, "v1.6.1: 3 passed", "brightgreen", "#2e7d32")]
+#[case::known("ppk", Verdict::Passed, "v1.6.1: 2 passed, 1 known to fail", "yellowgreen", "#7a6a00")]
+#[case::failed("pflki", Verdict::Failed, "v1.6.1: 2 of 4 failed", "red", "#c62828")]
+#[case::contract("pp", Verdict::Failed, "v1.6.1: failed", "red", "#c62828")]
+#[case::inconclusive("pi", Verdict::Inconclusive, "v1.6.1: inconclusive", "lightgrey", "#616161")]
+#[case::broken_off("p", Verdict::BrokenOff, "v1.6.1: broken off", "lightgrey", "#616161")]
 fn a_badge_says_what_the_exit_code_said(
     #[case] outcomes: &str,
     #[case] verdict: Verdict,
     #[case] message: &str,
     #[case] color: &str,
+    #[case] fill: &str,
 ) {
     let badge = Badge::of(&run(outcomes), verdict);
     assert_eq!((badge.label.as_str(), badge.message.as_str(), badge.color), ("gateproof", message, color));
-    assert!(badge.svg().contains(&format!("<title>gateproof: {message}</title>")), "{}", badge.svg());
+    for part in [format!("<title>gateproof: {message}</title>"), format!("fill=\"{fill}\"")] {
+        assert!(badge.svg().contains(&part), "{part} is not in {}", badge.svg());
+    }
+}
+
+#[test]
+fn where_there_are_no_releases_a_badge_names_the_dialect() {
+    let mut run = run("p");
+    run.target.gateway_api_version = None;
+    assert_eq!(Badge::of(&run, Verdict::Passed).message, "gateway-api: 1 passed");
 }
 
 #[test]
@@ -91,16 +115,22 @@ fn a_badge_holds_no_markup_of_others() {
 
 #[test]
 fn annotations_name_what_fails_and_what_could_not_be_tested() {
-    let mut run = run("pfik");
+    let mut run = run("pfikl");
     run.scenarios[1].name = "a,b:c".to_owned();
-    run.scenarios[1].findings = vec![finding("steps[0].probe.status", false)];
-    run.scenarios[1].findings[0].seen = "50 %\n::error::forged".to_owned();
+    let mut warning = finding("steps[0].probe.headers", false);
+    (warning.severity, warning.seen) = (Severity::Warning, "a SHOULD".to_owned());
+    run.scenarios[1].findings = vec![warning, finding("steps[0].probe.status", false)];
+    run.scenarios[1].findings[1].seen = "50 %\n::error::forged".to_owned();
     run.scenarios[2].reason = Some("no address".to_owned());
     run.contract = vec![broken("contract/A/b", Severity::Failure, "x"), broken("contract/A/c", Severity::Warning, "x")];
+    run.known_failures = vec![stale()];
     assert_eq!(
         annotations::render(&run),
         "::error title=a%2Cb%3Ac::expected one; saw 50 %25\\n::error::forged\n\
+         ::error title=s04::\n\
          ::error title=contract/A/b::HTTPRoute/a status: x\n\
+         ::error title=known failures::UNEXPECTED PASS known.yaml:1: s00 passed; take it out of the entry, \
+         or the entry out of the file (reason: because)\n\
          ::warning title=s02::no address\n"
     );
 }
@@ -153,6 +183,18 @@ fn what_failed_first_in_its_step_is_known_and_no_more() {
     ];
     assert_eq!(found, expected.map(|(name, of)| (name.to_owned(), of.to_owned())));
     assert_eq!(text.matches("expires: \"2027-01-31\"").count(), 4, "{text}");
+}
+
+#[test]
+fn a_reason_is_short_and_steers_nothing() {
+    let mut run = run("f");
+    run.scenarios[0].findings = vec![finding("steps[0].probe.status", false)];
+    run.scenarios[0].findings[0].seen = format!("\u{202e}{}", "ä".repeat(500));
+    let text = first_known::render(Some(&run), "2027-01-31").unwrap();
+    let file: KnownFile = serde_yaml::from_str(&text).unwrap();
+    let reason = &file.failures[0]["reason"];
+    assert_eq!((reason.chars().count(), reason.chars().next_back()), (161, Some('…')));
+    assert!(reason.starts_with("expected one; saw \\u{202e}ä"), "{reason}");
 }
 
 #[rstest]
@@ -215,12 +257,14 @@ fn folders_are_named_after_the_project(
 #[case::release(|r: &mut ConformanceReport, _: &mut About<'static>| r.gateway_api_version = "UNDEFINED".to_owned(), "gatewayAPIVersion")]
 #[case::old_release(|r: &mut ConformanceReport, _: &mut About<'static>| r.gateway_api_version = "v1.0.0".to_owned(), "gatewayAPIVersion")]
 #[case::version(|r: &mut ConformanceReport, _: &mut About<'static>| r.implementation.version = "../v1".to_owned(), "implementation.version")]
+#[case::option(|r: &mut ConformanceReport, _: &mut About<'static>| r.gateway_api_channel = Some("-rf".to_owned()), "gatewayAPIChannel")]
 #[case::separator(|r: &mut ConformanceReport, _: &mut About<'static>| r.implementation.version = "a/b".to_owned(), "implementation.version")]
 #[case::no_mode(|r: &mut ConformanceReport, _: &mut About<'static>| r.mode = None, "mode")]
 #[case::mode_that_is_not_explained(|r: &mut ConformanceReport, _: &mut About<'static>| r.mode = Some("ambient".to_owned()), "mode")]
 #[case::no_folder(|_: &mut ConformanceReport, a: &mut About<'static>| a.folder = Some(".."), "implementation.project")]
 #[case::project(|r: &mut ConformanceReport, _: &mut About<'static>| { r.implementation.project = "/".to_owned(); r.implementation.organization = "/".to_owned() }, "implementation.project")]
 #[case::url(|r: &mut ConformanceReport, _: &mut About<'static>| r.implementation.url = "acme.example.com".to_owned(), "implementation.url")]
+#[case::scheme(|r: &mut ConformanceReport, _: &mut About<'static>| r.implementation.url = "ftp://acme.example.com".to_owned(), "implementation.url")]
 #[case::page(|_: &mut ConformanceReport, a: &mut About<'static>| a.release_page = Some("javascript:alert(1)"), "README.md")]
 #[case::no_words(|_: &mut ConformanceReport, a: &mut About<'static>| a.reproduce = Some(" \n"), "README.md")]
 fn what_upstream_would_not_take_is_refused(
@@ -243,12 +287,32 @@ fn a_mode_in_own_words_is_taken() {
 
 #[rstest]
 #[case::elsewhere("https://example.com/a(b)|c", "[v2.1.0](https://example.com/a%28b%29%7Cc)")]
+#[case::another_forge("https://example.com/acme/gateway", "[v2.1.0](https://example.com/acme/gateway)")]
 #[case::an_organization("https://github.com/acme", "[v2.1.0](https://github.com/acme)")]
+#[case::slash("https://github.com/acme/gateway/", "[v2.1.0](https://github.com/acme/gateway/releases/tag/v2.1.0)")]
+#[case::a_folder(
+    "https://github.com/acme/gateway/tree/main/x",
+    "[v2.1.0](https://github.com/acme/gateway/tree/main/x)"
+)]
 fn releases_are_linked_where_they_are_known(#[case] url: &str, #[case] cell: &str) {
     let mut report = report();
     report.implementation.url = url.to_owned();
     let row = submission(&report, ABOUT).unwrap().row;
     assert!(row.contains(cell), "{row}");
+}
+
+#[test]
+fn the_page_of_a_release_that_is_named_is_linked() {
+    let about = About { release_page: Some("https://example.com/v2.1.0"), ..ABOUT };
+    let row = submission(&report(), about).unwrap().row;
+    assert!(row.contains("[v2.1.0](https://example.com/v2.1.0)"), "{row}");
+}
+
+#[test]
+fn the_oldest_release_that_is_taken_is_the_first_with_these_rules() {
+    let mut report = report();
+    report.gateway_api_version = "v1.1.0".to_owned();
+    assert_eq!(submission(&report, ABOUT).unwrap().folders[2], "v1.1");
 }
 
 proptest! {

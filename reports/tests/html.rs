@@ -5,10 +5,12 @@ mod made_up;
 mod support;
 
 use base64::Engine as _;
-use gateproof_report::html::{About, PAGE, Page};
+use gateproof_report::diff::{Gate, Side, diff};
+use gateproof_report::html::{About, Evidence, Object, PAGE, Page, without_news};
+use gateproof_report::known::KnownState;
 use gateproof_report::record::{Outcome, RunRecord};
-use made_up::{evidence, page, run, with_hostile_names};
-use serde_json::Value;
+use made_up::{evidence, page, run, varied, with_hostile_names};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 /// What the page's own script reads.
@@ -85,10 +87,104 @@ fn where_there_is_room_nothing_is_left_out() {
     assert_eq!(shown, &serde_json::to_value(evidence(0, true)).unwrap());
 }
 
+/// A page of a record, with evidence by name.
+fn page_with(record: &RunRecord, all: Vec<(&str, Evidence)>) -> Value {
+    let mut page = Page::of(record, About::default()).unwrap();
+    all.into_iter().for_each(|(name, evidence)| page.put(name, evidence).unwrap());
+    data(&page.render().unwrap())
+}
+
+/// A record may be larger than a page: what was seen has its least, and of that which fits least the last have nothing.
 #[test]
-fn it_grows_as_the_run_does() {
-    let (small, large) = (page(&run(1000)).len(), page(&run(10_000)).len());
-    assert!(large < 12 * small, "{small} {large}");
+fn a_large_record_leaves_room_for_some_evidence() {
+    let mut record = run(600);
+    for one in &mut record.scenarios {
+        one.outcome = Outcome::Failed;
+        one.summary = "x".repeat(7_900);
+    }
+    let all = record.scenarios.iter().map(|one| (one.name.as_str(), evidence(0, false))).collect();
+    let data = page_with(&record, all);
+    let shown = data["evidence"].as_object().unwrap();
+    let size = data["evidence"].to_string().len();
+    assert!((300_000..450_000).contains(&size), "{size}");
+    assert!(shown.values().all(|one| one["cut"].as_str().unwrap().starts_with("all but writes")));
+    assert!(shown.contains_key("scenario-0000") && !shown.contains_key("scenario-0599"), "{}", shown.len());
+    assert_eq!((&data["cuts"]["whole"], &data["cuts"]["shortened"]), (&json!(0), &json!(600)));
+}
+
+/// One with much to tell does not cost the others theirs.
+#[test]
+fn the_largest_gives_way_first() {
+    let mut record = run(6);
+    record.scenarios.iter_mut().for_each(|one| one.outcome = Outcome::Failed);
+    let names: Vec<String> = record.scenarios.iter().map(|one| one.name.clone()).collect();
+    let mut large = evidence(3, true);
+    large.rows = (0..200).flat_map(|_| large.rows.clone()).collect();
+    let mut all: Vec<_> = names.iter().enumerate().map(|(at, name)| (&**name, evidence(at, true))).collect();
+    all[3].1 = large;
+    let data = page_with(&record, all);
+    let cut: Vec<&str> =
+        names.iter().map(|name| &**name).filter(|name| data["evidence"][name].get("cut").is_some()).collect();
+    assert_eq!(cut, ["scenario-0003"]);
+}
+
+/// What passed has its ends: nothing that was written, and of what was there before it the last version.
+#[test]
+fn of_what_passed_the_outline_is_shown() {
+    let mut record = run(2);
+    let mut seen = evidence(1, true);
+    let mut before = Object::named("GatewayClass/shared".to_owned());
+    (0..3).for_each(|version| before.saw(0, false, &json!({"spec": {"a": 1}, "status": {"b": version}})));
+    seen.objects.insert(0, before);
+    let put = || vec![("scenario-0001", seen.clone()), ("no-such-scenario", seen.clone())];
+    let shown = page_with(&record, put());
+    assert_eq!(shown["evidence"].as_object().unwrap().keys().collect::<Vec<_>>(), ["scenario-0001"]);
+    let shown = &shown["evidence"]["scenario-0001"];
+    assert_eq!(shown["objects"][0]["versions"], json!([{"at": 0, "parts": {"spec": {"a": 1}, "status": {"b": 2}}}]));
+    let count = |place: &str| shown.pointer(place).unwrap().as_array().unwrap().len();
+    assert_eq!((count("/objects/1/versions"), count("/rows")), (5, 8));
+    assert_eq!((&shown["writes"][0]["verb"], shown["writes"][0].get("sent")), (&json!("apply"), None));
+    assert!(shown["cut"].as_str().unwrap().starts_with("the middle of what is long"));
+    // The same of one that failed is there as it was.
+    record.scenarios[1].outcome = Outcome::Failed;
+    assert_eq!(page_with(&record, put())["evidence"]["scenario-0001"], serde_json::to_value(&seen).unwrap());
+}
+
+#[test]
+fn long_texts_of_what_was_seen_are_cut() {
+    let mut seen = evidence(0, false);
+    seen.rows[0].came[0].text = "x".repeat(1_000_000);
+    let shown = page_with(&run(1), vec![("scenario-0000", seen)]);
+    let text = shown["evidence"]["scenario-0000"]["rows"][0]["came"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text.len() < 17_000 && text.ends_with("… (984000 bytes more)"), "{}", text.len());
+}
+
+#[test]
+fn what_is_news_can_be_taken_out_again() {
+    let mut record = run(3);
+    // What looks like the field, where texts stand.
+    record.scenarios[0].summary = "\"news\":null,\"news\":{}".to_owned();
+    let plain = page(&record);
+    let before = run(2);
+    let news = diff(&Side::of([&before]).unwrap(), &Side::of([&record]).unwrap(), &Gate::default());
+    let mut with_news = Page::of(&record, About { news: Some(news), ..made_up::about() }).unwrap();
+    for (number, scenario) in record.scenarios.iter().enumerate() {
+        with_news.put(&scenario.name, evidence(number, true)).unwrap();
+    }
+    let with_news = with_news.render().unwrap();
+    assert_ne!(with_news, plain);
+    assert_eq!(without_news(&with_news), Some(plain.clone()));
+    for other in [&*plain, "", "<p>", &plain[..plain.len() / 2]] {
+        assert_eq!(without_news(other), None);
+    }
+}
+
+/// By profile, of those that need core features only and of the others; of executions the worst counts.
+#[test]
+fn profiles_are_counted() {
+    let profiles = &data(&page(&varied()))["profiles"];
+    let tally = |passed: u32, failed: u32, open: u32| json!({"passed": passed, "failed": failed, "open": open});
+    assert_eq!(profiles, &json!([{"name": "GATEWAY-HTTP", "core": tally(32, 8, 0), "extended": tally(0, 2, 2)}]));
 }
 
 /// A message may have any length, and the page has not.
@@ -125,5 +221,26 @@ fn the_first_sentence(#[case] outcomes: &[Outcome], #[case] tone: &str, #[case] 
     for (scenario, outcome) in record.scenarios.iter_mut().zip(outcomes) {
         scenario.outcome = *outcome;
     }
+    assert_eq!(verdict(&record), (tone.to_owned(), text.to_owned()));
+}
+
+#[rstest::rstest]
+#[case::one_reason(|_: &mut RunRecord| {}, "failed", "1 of 2 scenarios failed, for one reason.")]
+#[case::a_broken_rule(|run: &mut RunRecord| {
+    run.scenarios.truncate(0);
+    run.contract = varied().contract;
+}, "failed", "Nothing was tested. 1 rule of the status contract is broken.")]
+#[case::out_of_date(|run: &mut RunRecord| {
+    run.scenarios.remove(0);
+    run.known_failures = varied().known_failures;
+    run.known_failures[0].state = KnownState::UnexpectedPass;
+}, "failed", "All of 1 scenario passed. 1 entry of that file is out of date.")]
+#[case::broken_off(|run: &mut RunRecord| {
+    run.scenarios.remove(0);
+    run.interrupted = true;
+}, "open", "The run was broken off. All of 1 scenario passed.")]
+fn what_else_the_first_sentence_says(#[case] edit: fn(&mut RunRecord), #[case] tone: &str, #[case] text: &str) {
+    let mut record = run(2);
+    edit(&mut record);
     assert_eq!(verdict(&record), (tone.to_owned(), text.to_owned()));
 }

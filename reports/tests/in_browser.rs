@@ -7,7 +7,10 @@ mod support;
 
 use browser::Browser;
 use gateproof_report::diff::{Gate, Side, diff};
-use gateproof_report::record::{Outcome, RunRecord, Stage};
+use gateproof_report::html::{About, Evidence, Object, Page};
+use gateproof_report::record::{Outcome, RunRecord, Severity, Stage};
+use gateproof_report::reproduce;
+use gateproof_report::terminal::printable;
 use made_up::{page, run, varied, with_hostile_names};
 use serde_json::{Value, json};
 
@@ -51,8 +54,8 @@ async fn first_screen(browser: &mut Browser) {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     // From the day of the run to the last day of the entry.
-    let days = browser.value("[...document.querySelectorAll('td.figure')].map((one) => one.textContent)").await;
-    assert_eq!(days, json!(["12"]));
+    let days = "[...document.querySelectorAll('td.figure')].map((one) => [one.className, one.textContent])";
+    assert_eq!(browser.value(days).await, json!([["figure", "12"]]));
     let views = browser.value("[...document.querySelectorAll('.view')].map((one) => one.innerText)").await;
     assert_eq!(views, json!(["Failing9", "Known1", "Untested1", "Contract1", "All44"]));
     // Reasons, and under each the scenarios that failed for it.
@@ -228,18 +231,23 @@ async fn attempts(browser: &mut Browser, page: &str) {
     assert!(attempts.starts_with("1 of 3 failed:"), "{attempts}");
     assert_eq!(browser.value("document.querySelectorAll('.attempt').length").await, json!(3));
     assert_eq!(browser.text(".rest summary").await, "1 more follow from it");
+    assert_eq!(browser.value("document.querySelector('.rest').open").await, json!(false));
     browser.value("document.querySelectorAll('.attempt')[2].click()").await;
     browser.until("document.querySelector('#detail h2').textContent === 'repeated#3'").await;
     assert_eq!(browser.text(".command code").await, "gateproof run repeated --target embedded:deaf");
+    // A link to what follows opens what it is in.
+    browser.open(page, "s=repeated%232&e=steps%5B1%5D.settle.HTTPRoute%2Froute.ResolvedRefs.status").await;
+    assert_eq!(browser.value("document.querySelector('.rest').open").await, json!(true));
+    browser.value("location.hash = '#s=known'").await;
+    browser.until("document.querySelector('#detail h2').textContent === 'known'").await;
+    assert!(browser.text(".reason .quiet").await.contains("(until 2026-12-02: 12 days left; known.yaml:4)"));
 }
 
 async fn copies(browser: &mut Browser) {
     browser.value("location.hash = '#s=scenario-0000'").await;
     browser.until("document.querySelector('#detail h2').textContent === 'scenario-0000'").await;
-    let stand_in = "Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { globalThis.copied = text; }}})";
-    browser.value(&format!("{stand_in}; document.getElementById('issue').click()")).await;
-    browser.until("globalThis.copied !== undefined && document.getElementById('issue').textContent === 'Copied'").await;
-    let copied = browser.value("globalThis.copied").await;
+    let copied = browser.value(COPY_ISSUE).await;
+    browser.until("document.getElementById('issue').textContent === 'Copied'").await;
     for part in [
         "### scenario-0000: failed",
         "expected: condition ResolvedRefs",
@@ -268,6 +276,11 @@ async fn phone(browser: &mut Browser, page: &str) {
     browser.screen(1280, 900).await;
 }
 
+/// What the button for an issue copies.
+const COPY_ISSUE: &str = "new Promise((done) => { \
+    Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => done(text)}, configurable: true}); \
+    document.getElementById('issue').click(); })";
+
 #[tokio::test]
 async fn what_others_wrote_stays_text() {
     let Some(mut browser) = Browser::start().await else { return };
@@ -286,6 +299,15 @@ async fn what_others_wrote_stays_text() {
         }
         let chosen = browser.value("document.querySelector('.finding .seen dd').textContent.length").await;
         assert!(chosen.as_u64().unwrap() > 5000);
+        let titles = browser.value("[...document.querySelectorAll('[title]')].map((one) => one.title).join('')").await;
+        assert!(!titles.as_str().unwrap().contains(['\u{2028}', '\u{202e}', '\u{1b}', '\0']), "{titles}");
+        // A line for a shell is the one of the other reports, letter by letter.
+        let line = browser.value("document.querySelector('.command code').textContent").await;
+        assert_eq!(line, json!(printable(&reproduce::command(&record.again(), &scenario.name))));
+        let copied = browser.value(COPY_ISSUE).await;
+        let copied = copied.as_str().unwrap();
+        assert!(!copied.contains(['\u{2028}', '\u{202e}', '\u{1b}', '\0']), "{copied}");
+        assert_eq!(copied.contains("\n`````\n"), scenario.name.contains("````"), "{copied}");
     }
     assert_eq!(browser.value("document.documentElement.scrollWidth > innerWidth").await, json!(false));
     assert_eq!(browser.value("globalThis.owned").await, Value::Null);
@@ -295,11 +317,71 @@ async fn what_others_wrote_stays_text() {
     content(&browser);
 }
 
+/// Each object as it was at a moment, though only what changed stands in the page.
+#[tokio::test]
+async fn an_object_is_shown_as_it_was() {
+    let Some(mut browser) = Browser::start().await else { return };
+    let record = run(1);
+    let mut seen = Evidence { ended: 100, ..Evidence::default() };
+    let mut thing = Object::named("Thing/ns/a".to_owned());
+    thing.saw(10, false, &json!({"spec": {"a": 1}, "status": {"b": 1}}));
+    thing.saw(20, false, &json!({"spec": {"a": 1}}));
+    thing.saw(30, false, &json!({"spec": {"a": 2}}));
+    thing.saw(40, true, &json!({"spec": {"a": 2}}));
+    let mut long = Object::named("Thing/ns/long".to_owned());
+    long.saw(50, false, &json!({"spec": (0..1000).collect::<Vec<_>>()}));
+    seen.objects = vec![thing, long];
+    let mut page = Page::of(&record, made_up::about()).unwrap();
+    page.put("scenario-0000", seen).unwrap();
+    let page = page.render().unwrap();
+    let shown = "(() => { const box = document.querySelector('details.object'); \
+                 return [box.querySelector('.quiet').textContent, box.querySelector('.yaml')?.textContent ?? '']; })()";
+    for (at, when, lines) in [
+        (5, "not there yet", ""),
+        (10, "version 1 of 4, since 0.0 ms", "  status:\n    b: 1\n"),
+        (20, "version 2 of 4, since 0.0 ms", "gone: - status:\ngone: -   b: 1\n"),
+        (30, "version 3 of 4, since 0.0 ms", "  spec:\ngone: -   a: 1\nnew: +   a: 2\n"),
+        // As it was last.
+        (40, "gone since 0.0 ms", "  spec:\n    a: 2\n"),
+    ] {
+        browser.open(&page, &format!("s=scenario-0000&t={at}")).await;
+        assert_eq!(browser.value(shown).await, json!([when, lines]), "{at}");
+    }
+    browser.open(&page, "s=scenario-0000&t=50").await;
+    let lines = "document.querySelector('.yaml').children.length";
+    assert_eq!(browser.value(lines).await, json!(300));
+    assert!(browser.text(".yaml").await.ends_with("… 701 lines more"));
+    content(&browser);
+}
+
 #[tokio::test]
 async fn what_exists_is_bounded() {
     let Some(mut browser) = Browser::start().await else { return };
     browser.screen(1280, 900).await;
-    browser.open(&page(&run(5000)), "v=all").await;
+    let mut record = run(5000);
+    record.contract = varied().contract;
+    record.contract[0].severity = Severity::Warning;
+    record.contract[0].breaches = vec![record.contract[0].breaches[0].clone(); 300];
+    let page = page(&record);
+    browser.open(&page, "").await;
+    let cuts = browser.value("JSON.parse(document.getElementById('data').textContent).cuts").await;
+    let told = format!(
+        "{} that did not pass have their outline only, or less, for want of room; {} have all; \
+         of those that passed, {} have an outline and {} have none.",
+        cuts["shortened"], cuts["whole"], cuts["passed"], cuts["passedWithout"]
+    );
+    assert!(browser.text("#detail").await.contains(&told), "{told}");
+    // Of very many the ones before go when the next are asked for.
+    browser.value("document.getElementById('view-rules').click()").await;
+    assert_eq!(browser.value("document.querySelector('.row .mark').className").await, json!("mark inconclusive"));
+    browser.value("document.querySelector('.row').click()").await;
+    for breaches in [50, 100, 100, 100, 100, 100] {
+        assert_eq!(browser.value("document.querySelectorAll('.finding').length").await, json!(breaches));
+        browser.value("document.querySelector('.more')?.click()").await;
+    }
+    browser.value("document.querySelector('.finding a').click()").await;
+    browser.until("document.querySelector('#detail h2').textContent === 'scenario-0000'").await;
+    browser.open(&page, "v=all").await;
     let nodes = "document.querySelectorAll('*').length";
     let scrolled = |part: f64| {
         format!(
@@ -327,6 +409,24 @@ async fn what_exists_is_bounded() {
     assert_eq!(browser.text("#detail h2").await, "scenario-4999");
     let count = browser.value(nodes).await.as_u64().unwrap();
     assert!(count < 1500, "{count}");
+    content(&browser);
+}
+
+/// What is news against a baseline is on the first screen, and marked in the list.
+#[tokio::test]
+async fn news_are_told() {
+    let Some(mut browser) = Browser::start().await else { return };
+    let (mut before, here) = (varied(), varied());
+    before.scenarios[0].outcome = Outcome::Passed;
+    before.scenarios[0].findings.clear();
+    let news = diff(&Side::of([&before]).unwrap(), &Side::of([&here]).unwrap(), &Gate::default());
+    let page = Page::of(&here, About { news: Some(news), ..made_up::about() }).unwrap().render().unwrap();
+    browser.screen(1280, 900).await;
+    browser.open(&page, "").await;
+    let told = browser.text(".news").await;
+    assert!(told.starts_with("News against the baseline") && told.contains("1 newly failing"), "{told}");
+    let marked = "[...document.querySelectorAll('.row:has(.new) .name')].map((one) => one.textContent)";
+    assert_eq!(browser.value(marked).await, json!(["scenario-0000"]));
     content(&browser);
 }
 
@@ -364,14 +464,30 @@ fn pairs() -> Vec<(Vec<RunRecord>, Vec<RunRecord>)> {
         }
         record
     };
-    let often = timed(&[100, 101, 102, 102, 104, 105, 106, 107, 108]);
-    let slower = timed(&[200, 201, 202, 203, 204, 205, 206, 207, 208]);
+    // As little slower as counts, and as few executions as tell.
+    let often = timed(&[100, 101, 102, 102, 104, 105, 106, 107]);
+    let slower = timed(&[130, 131, 132, 133, 134, 135, 136, 137]);
+    let few = [timed(&[100, 101, 102, 103, 104]), timed(&[130, 131, 132, 133, 134])];
+    // Not what the letters of UTF-16 say, and no repeats.
+    let names = ["\u{10000}", "\u{ff5e}", "b#2", "b#+3", "b#", "c#4294967295", "c#4294967296"];
+    let of_names = |outcome| {
+        let mut record = run(0);
+        record.scenarios = names.map(|name| support::scenario(name, &["Gateway"], outcome)).to_vec();
+        record
+    };
+    // One of two runs breaks a rule in a way that is not known.
+    let (news, mut known) = (varied(), varied());
+    known.date = "2026-11-21T10:00:00Z".to_owned();
+    known.contract[0].known = Some("our #123".to_owned());
     vec![
         (vec![varied()], vec![varied()]),
         (vec![varied()], vec![later.clone()]),
         (vec![later.clone(), varied()], vec![slow.clone()]),
         (vec![run(60)], vec![slow]),
         (vec![often], vec![slower]),
+        (vec![few[0].clone()], vec![few[1].clone()]),
+        (vec![of_names(Outcome::Passed)], vec![of_names(Outcome::Failed)]),
+        (vec![run(0)], vec![news, known]),
         (vec![run(0)], vec![varied(), later]),
     ]
 }
@@ -436,6 +552,12 @@ async fn another_run_is_dropped_in() {
         content(&browser);
     }
     browser.picture("compared-light").await;
+    // The later of the two is what is new, whichever is dropped.
+    browser.open(&page(&before), "").await;
+    browser.value(&drop("later.json", &json!(here).to_string())).await;
+    browser.until("document.querySelector('.news') !== null").await;
+    let news = browser.text(".news").await;
+    assert!(news.starts_with("later.json against this run") && news.contains("1 newly failing"), "{news}");
     // Whatever else it is, it says so, and the page stays.
     let mut other = varied();
     other.target.dialect = "aso".to_owned();

@@ -1,17 +1,19 @@
 //! Reports of anybody beside each other: what is tolerated, what they say, and where they differ.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gateproof_report::conformance::ProfileRule;
 use gateproof_report::matrix::{
-    Choice, Clause, Known, KnownFeature, Matrix, Says, Subject, SuiteTest, html, markdown, matrix, read,
+    Choice, Clause, Half, Known, KnownFeature, Matrix, Row, Says, Subject, SuiteTest, html, markdown, matrix, read,
 };
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use rstest::rstest;
+use support::official;
 
 fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
@@ -169,6 +171,61 @@ fn what_is_nested_is_read_from_where_it_is() {
     assert_eq!(found.rows[1].cells[0].as_ref().unwrap().counts, Some([2, 0, 0]));
 }
 
+#[rstest]
+#[case::of_the_table("HTTPRouteMirror", "HTTPRouteRequestMirror")]
+#[case::older_than_the_table("HTTPResponseHeaderModification", "HTTPRouteResponseHeaderModification")]
+fn a_feature_goes_by_its_name_of_today(#[case] said: &str, #[case] name: &str) {
+    let text = sound("one")
+        .replace("unsupportedFeatures: [HTTPRouteRequestMirror]", &format!("unsupportedFeatures: [{said}]"));
+    let found = read("a.yaml", &text, &known());
+    assert_eq!(found.reports[0].profiles[0].extended.as_ref().unwrap().unsupported_features, [name]);
+    assert_eq!(found.tolerated, []);
+}
+
+/// Up to v1.0 there was no channel, and profiles had other names: that is no defect of theirs.
+#[test]
+fn an_old_report_is_held_to_the_rules_of_its_time() {
+    let old = |release: &str| {
+        let text =
+            sound("one").replace("gatewayAPIChannel: standard\n", "").replace("name: GATEWAY-HTTP", "name: HTTP");
+        read("a.yaml", &text.replace("v1.5.1", release), &known()).tolerated.len()
+    };
+    assert_eq!((old("v1.0.0"), old("v1.1.0")), (0, 2));
+}
+
+#[test]
+fn every_document_is_a_report_and_a_mark_of_the_order_of_bytes_is_none() {
+    let found = read("a.yaml", &format!("\u{feff}{}---\n{}", sound("one"), sound("two")), &known());
+    assert_eq!((found.reports.len(), found.tolerated, found.unread), (2, vec![], vec![]));
+}
+
+#[rstest]
+#[case::nothing("mode: default", "mode:")]
+#[case::null("mode: default", "mode: null")]
+#[case::tilde("mode: default", "mode: ~")]
+fn what_is_empty_is_not_there(#[case] from: &str, #[case] to: &str) {
+    let found = read("a.yaml", &sound("one").replace(from, to), &known());
+    assert_eq!(found.reports[0].mode, None);
+    assert_eq!(found.tolerated[0].problem, "is empty, no text");
+}
+
+#[test]
+fn what_is_both_supported_and_not_is_supported() {
+    let text = sound("one").replace("unsupportedFeatures: [", "unsupportedFeatures: [HTTPRouteCORS, ");
+    let found = read("a.yaml", &text, &known());
+    let extended = found.reports[0].profiles[0].extended.as_ref().unwrap();
+    assert_eq!(
+        (&*extended.supported_features, &*extended.unsupported_features),
+        (&["HTTPRouteCORS".to_owned()][..], &["HTTPRouteRequestMirror".to_owned()][..],)
+    );
+}
+
+#[test]
+fn messages_stay_legible() {
+    let text = sound("one").replace("mode: default", &format!("{}: 1", "x".repeat(500)));
+    assert_eq!(read("a.yaml", &text, &known()).tolerated[0].field, format!("{}…", "x".repeat(60)));
+}
+
 /// What only looks like a field never takes the place of that.
 #[rstest]
 #[case::other_word("controller-version: v9, version: v1.2.3")]
@@ -306,6 +363,79 @@ fn a_test_that_is_newer_than_the_report_says_nothing() {
     assert_eq!(row.cells.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
 }
 
+/// Who passed the extended tests has not passed a core test by that.
+#[test]
+fn a_core_test_is_passed_where_core_tests_were() {
+    let weight =
+        "core: {failedTests: [HTTPRouteWeight], result: failure, statistics: {Failed: 1, Passed: 32, Skipped: 0}}";
+    let failed =
+        sound("two").replace("core: {result: success, statistics: {Failed: 0, Passed: 33, Skipped: 0}}", weight);
+    let none = sound("three").replace("Passed: 33", "Passed: 0");
+    let found = of(&[("a.yaml", &sound("one")), ("b.yaml", &failed), ("c.yaml", &none)], &Choice::default());
+    let tests: Vec<_> = found.rows.iter().filter(|row| row.subject == Subject::Test).collect();
+    let said = |row: &Row| row.cells.iter().map(|cell| cell.as_ref().map(|cell| cell.says)).collect::<Vec<_>>();
+    assert_eq!(
+        tests.iter().map(|row| (row.half, said(row))).collect::<Vec<_>>(),
+        [(Half::Core, vec![Some(Says::Passed), None, Some(Says::Failed)]),]
+    );
+    // The same test among the extended ones is another row, which says nothing of those who ran it as a core test.
+    let extended = sound("two")
+        .replace("Failed: 0, Passed: 2", "Failed: 1, Passed: 1")
+        .replace("    supportedFeatures", "    failedTests: [HTTPRouteWeight]\n    supportedFeatures");
+    let found = of(&[("a.yaml", &sound("one")), ("b.yaml", &extended)], &Choice::default());
+    let row = found.rows.iter().find(|row| row.subject == Subject::Test).unwrap();
+    assert_eq!((row.half, said(row)), (Half::Extended, vec![None, Some(Says::Failed)]));
+}
+
+/// Nothing failed, because nothing was run.
+#[test]
+fn what_was_not_run_has_not_passed() {
+    let text = sound("one").replace("Passed: 33", "Passed: 0").replace("Passed: 2", "Passed: 0");
+    let found = of(&[("a.yaml", &text)], &Choice::default());
+    let said: Vec<_> = found.rows.iter().filter_map(|row| row.cells[0].as_ref()).map(|cell| cell.says).collect();
+    assert_eq!(said, [Says::Untested, Says::Untested, Says::Untested, Says::Unsupported]);
+}
+
+/// By the number of the release and not by its letters, then by date; names are the same in any case.
+#[test]
+fn columns_stand_in_the_order_of_releases() {
+    let at = |project: &str, release: &str, day: &str| sound(project).replace("v1.5.1", release).replace("05-04", day);
+    let texts = [at("one", "v1.10.0", "05-04"), at("ONE", "v1.9.0", "05-04"), at("one", "v1.10.0", "05-03")];
+    let texts: Vec<(String, &str)> = texts.iter().enumerate().map(|(n, text)| (format!("{n}.yaml"), &**text)).collect();
+    let texts: Vec<(&str, &str)> = texts.iter().map(|(file, text)| (&**file, *text)).collect();
+    let found = of(&texts, &Choice::default());
+    assert_eq!(found.columns.iter().map(|one| &*one.file).collect::<Vec<_>>(), ["1.yaml", "2.yaml", "0.yaml"]);
+    assert_eq!(found.implementations(), 1);
+}
+
+/// Of two versions that were reported for one release the one of the later day.
+#[test]
+fn the_last_of_one_release_is_that_of_the_last_day() {
+    let later = sound("one").replace("05-04", "05-05").replace("v1.2.3", "v1.2.4");
+    let choice = Choice { latest: true, ..Choice::default() };
+    for texts in [[("a.yaml", &*sound("one")), ("b.yaml", &*later)], [("a.yaml", &*later), ("b.yaml", &*sound("one"))]]
+    {
+        let versions: Vec<String> = of(&texts, &choice).columns.into_iter().map(|one| one.version).collect();
+        assert_eq!(versions, ["v1.2.4"]);
+    }
+}
+
+#[test]
+fn of_many_names_a_cell_shows_the_first() {
+    let [_, (_, left_out), ..] = four();
+    let texts: Vec<(String, String)> = (0..11)
+        .map(|n| (format!("{n}.yaml"), left_out.replace("project: two", &format!("project: p{n:02}"))))
+        .collect();
+    let mut texts: Vec<(&str, &str)> = texts.iter().map(|(file, text)| (&**file, &**text)).collect();
+    let sound = sound("one");
+    texts.push(("one.yaml", &sound));
+    // One that left it out at two releases is one name.
+    let again = texts[0].1.replace("v1.5.1", "v1.6.0");
+    texts.push(("again.yaml", &again));
+    let text = markdown(&of(&texts, &Choice::default()));
+    assert!(text.contains("`p07 v1.2.3` and 3 more |") && !text.contains("`p08 v1.2.3`,"), "{text}");
+}
+
 #[rstest]
 #[case::project(&["One"], &[], false, &["one v1.2.3", "one v2.0.0"])]
 #[case::both_names(&["org/two", "four"], &[], false, &["four v1.2.3", "two v1.2.3"])]
@@ -383,8 +513,11 @@ fn what_others_wrote_is_no_markup() {
     let text = sound("one")
         .replace("project: one", &format!("project: {quoted}"))
         .replace("[HTTPRouteCORS]", &format!("[HTTPRouteCORS, {quoted}]"))
+        .replace("core: {", &format!("core: {{skippedTests: [{quoted}], "))
+        .replace("\"2026-05-04T03:02:01Z\"", &quoted)
         .replace("name: GATEWAY-HTTP", &format!("name: {quoted}"));
-    let found = of(&[("</h1><b>.yaml", &text)], &Choice::default());
+    let found = of(&[("</h1><b>.yaml", &text), ("<b>.yaml", "a: b")], &Choice::default());
+    assert_eq!(found.unread.len(), 1);
     let page = html(&found);
     for markup in ["<script", "<img", "<b>.", "\" onload", "\u{202e}"] {
         assert!(!page.contains(markup), "{markup}");
@@ -419,38 +552,10 @@ fn a_page_stands_for_itself() {
     assert!(page.contains("<a href=\"https://example.com/1\" rel=\"noreferrer\">EXT-1</a>"));
 }
 
-fn official() -> Option<PathBuf> {
-    let data = std::env::var_os("GATEPROOF_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
-    let folder = data.join("official-reports");
-    folder.is_dir().then_some(folder)
-}
-
-fn yaml_files(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            yaml_files(&path, into);
-        } else if path.extension().is_some_and(|e| e == "yaml") {
-            into.push(path);
-        }
-    }
-    into.sort();
-}
-
 /// Every one is a column, and the defects that are known of them are named.
 #[test]
 fn every_published_report_is_taken() {
-    let Some(folder) = official() else {
-        // Outside of the capture of tests, for CI to count.
-        std::io::stderr()
-            .write_all(b"skipped: reports: there are no published reports (set GATEPROOF_DATA)\n")
-            .unwrap();
-        return;
-    };
-    let mut paths = Vec::new();
-    yaml_files(&folder, &mut paths);
-    assert!(paths.len() > 100, "only {} reports found", paths.len());
+    let Some((folder, paths)) = official::reports() else { return };
     let known = known();
     let short = |path: &Path| path.strip_prefix(&folder).unwrap().display().to_string();
     let files: Vec<_> = paths

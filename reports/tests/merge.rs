@@ -51,6 +51,15 @@ fn together_they_are_the_whole() {
     assert_eq!(merge(&named(turned)).unwrap(), merge(&named(two())).unwrap());
 }
 
+/// Repeats are told in the order of their numbers, and counted as one scenario.
+#[test]
+fn repeats_stay_together() {
+    let records = vec![part(1, 2, &["a", "a#2", "a#10", "c"]), part(2, 2, &["b", "b#2", "d"])];
+    let whole = merge(&named(records)).unwrap();
+    let names: Vec<&str> = whole.scenarios.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["a", "a#2", "a#10", "b", "b#2", "c", "d"]);
+}
+
 #[test]
 fn a_whole_run_is_its_only_part() {
     let whole = merge(&named(vec![part(1, 1, &["a", "b", "c", "d"])])).unwrap();
@@ -62,10 +71,12 @@ fn a_whole_run_is_its_only_part() {
 #[case::missing(vec![part(1, 3, &["a"]), part(3, 3, &["b"])], "part 2/3 is missing")]
 #[case::several_missing(vec![part(2, 4, &["a"])], "parts 1/4, 3/4, 4/4 are missing")]
 #[case::doubled(vec![part(1, 2, &["a", "c"]), part(1, 2, &["a", "c"]), part(2, 2, &["b", "d"])], "part 1/2 is there twice: dir-1 and dir-2")]
+#[case::doubled_far_apart(vec![part(1, 2, &["a", "c"]), part(2, 2, &["b", "d"]), part(1, 2, &["a", "c"])], "part 1/2 is there twice: dir-1 and dir-3")]
 #[case::no_part(vec![record(vec![]), part(1, 1, &["a"])], "dir-1 is no part of a run: it was not run with --shard")]
 #[case::of_another_number(vec![part(1, 2, &["a"]), part(2, 3, &["b"])], "dir-2 is no part of the run that dir-1 is of: the number of parts is 3, not 2")]
 #[case::cut(vec![part(1, 2, &["a"]), part(2, 2, &["b", "d"])], "the parts have 3 scenarios, and 4 were selected")]
 #[case::same_scenarios(vec![part(1, 2, &["a", "b"]), part(2, 2, &["b", "a"])], "the parts have 2 scenarios, and 4 were selected")]
+#[case::too_many(vec![part(1, 2, &["a", "c", "e"]), part(2, 2, &["b", "d"])], "the parts have 5 scenarios, and 4 were selected")]
 fn what_is_not_all_of_one_run_is_told(#[case] records: Vec<RunRecord>, #[case] expected: &str) {
     assert_eq!(refused(records), expected);
 }
@@ -75,7 +86,7 @@ type Spoil = fn(&mut RunRecord);
 
 #[test]
 fn a_part_of_another_run_is_told() {
-    let table: [(Spoil, &str); 10] = [
+    let table: [(Spoil, &str); 11] = [
         (|record| record.target.name = "embedded:deaf".to_owned(), "its target is embedded:deaf, not embedded"),
         (
             |record| record.target.features.clear(),
@@ -98,6 +109,7 @@ fn a_part_of_another_run_is_told() {
             "it was run otherwise, such as with other limits or repeats",
         ),
         (|record| record.digests = None, "it was judged by another suite"),
+        (|record| record.known_failures = vec![known(&[], &[])], "its file of known failures is another"),
     ];
     for (spoil, expected) in table {
         let mut records = two();
@@ -126,8 +138,10 @@ fn what_is_left_behind_and_broken_off_is_so_in_the_whole() {
     records[1].leftovers = vec![LeftoverRecord { object: "Gateway/a".to_owned(), diagnosis: "held".to_owned() }];
     records[0].outside_profiles = vec!["c".to_owned()];
     records[1].outside_profiles = vec!["b".to_owned()];
+    // Options of a part would run that part again.
+    records[0].options_file = Some("dir-1/options.yaml".to_owned());
     let whole = merge(&named(records)).unwrap();
-    assert!(whole.interrupted);
+    assert!(whole.interrupted && whole.options_file.is_none());
     assert_eq!((whole.leftovers.len(), whole.outside_profiles), (1, vec!["b".to_owned(), "c".to_owned()]));
 }
 
@@ -198,6 +212,16 @@ fn an_entry_became_what_it_did_in_all_parts(
     let mut records = two();
     (records[0].known_failures, records[1].known_failures) = (vec![one], vec![other]);
     assert_eq!(merge(&named(records)).unwrap().known_failures, [expected]);
+}
+
+/// The day of the whole is that of its first part.
+#[test]
+fn an_entry_whose_time_is_over_is_so_in_the_whole() {
+    let mut over = known(&["a"], &[]);
+    over.entry.expires = "2026-11-19".to_owned();
+    let mut records = two();
+    (records[0].known_failures, records[1].known_failures) = (vec![over.clone()], vec![over]);
+    assert_eq!(merge(&named(records)).unwrap().known_failures[0].state, KnownState::Expired);
 }
 
 #[test]

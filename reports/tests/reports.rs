@@ -4,8 +4,6 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
 use gateproof_report::compare::{Agreement, Here, Published, Test, compare};
 use gateproof_report::conformance::{
@@ -20,7 +18,7 @@ use gateproof_report::{junit, markdown, terminal};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use rstest::rstest;
-use support::{record, scenario};
+use support::{official, record, scenario};
 
 /// What every profile of these tests is about.
 const CORE: [&str; 3] = ["Gateway", "HTTPRoute", "ReferenceGrant"];
@@ -517,24 +515,6 @@ fn a_file_of_options_keeps_the_line_short() {
     }
 }
 
-fn official() -> Option<PathBuf> {
-    let data = std::env::var_os("GATEPROOF_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
-    let folder = data.join("official-reports");
-    folder.is_dir().then_some(folder)
-}
-
-fn yaml_files(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            yaml_files(&path, into);
-        } else if path.extension().is_some_and(|e| e == "yaml") {
-            into.push(path);
-        }
-    }
-}
-
 /// A published report that passed `counted` tests of GATEWAY-HTTP, but for those named.
 fn published(counted: u32, failed: &[&str], skipped: &[&str]) -> ConformanceReport {
     let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -627,16 +607,7 @@ fn only_tests_that_the_published_report_speaks_of_are_compared() {
 /// The one published file that is not YAML of the schema begins with a stray `<Right>`.
 #[test]
 fn published_reports_are_read_by_the_same_types() {
-    let Some(folder) = official() else {
-        // Outside of the capture of tests, for CI to count.
-        std::io::stderr()
-            .write_all(b"skipped: reports: there are no published reports (set GATEPROOF_DATA)\n")
-            .unwrap();
-        return;
-    };
-    let mut files = Vec::new();
-    yaml_files(&folder, &mut files);
-    assert!(files.len() > 100, "only {} reports found", files.len());
+    let Some((_, files)) = official::reports() else { return };
     let unreadable: Vec<String> = files
         .iter()
         .filter_map(|file| {

@@ -160,6 +160,36 @@ fn states_can_be_chosen() {
     assert_eq!(shown(two(), &[State::Held]), ["C-1", "C-2", "C-3", "C-4"]);
 }
 
+/// The same is said once, of many the first are named, and what is not shown is counted.
+#[test]
+fn what_is_said_often_is_told_in_short() {
+    let held = |scenario: &str| look(Some(scenario), "e", Came::Held);
+    let unseen = |scenario: &str| look(Some(scenario), "f", not_seen("it stopped"));
+    let looks = ["a", "a", "b", "c", "d", "e"].into_iter().flat_map(|name| [held(name), unseen(name)]).collect();
+    let clauses = ["C-1", "C-2"].map(|id| clause(id, Unlooked::Open));
+    let text = requirements::text(&account(&clauses, vec![(run("x"), looks)]).only(&[State::Held]));
+    for part in [
+        "met 5 times, in a, b, c and 2 more\n",
+        "not seen: it stopped, in a, b, c and 2 more\n",
+        "2 clauses: 1 not seen, 1 held; 1 of them are shown\n",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
+#[rstest]
+#[case::script("javascript:alert(1)")]
+#[case::plain("http://example.com/")]
+#[case::markdown("https://example.com/a)b|[c](d")]
+fn what_is_no_address_is_no_link(#[case] source: &str) {
+    let clauses = [Clause { source: Some(source.to_owned()), ..clause("C-1", Unlooked::Open) }];
+    let told = account(&clauses, vec![(run("x"), Vec::new())]);
+    assert!(requirements::markdown(&told).contains("| `C-1` |"));
+    if !source.starts_with("https://") {
+        assert!(!requirements::html(&told).contains("<a "));
+    }
+}
+
 #[test]
 fn what_does_not_follow_from_anything_else_comes_first() {
     let told = one();

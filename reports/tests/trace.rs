@@ -100,6 +100,16 @@ fn scenarios_that_ran_beside_each_other_have_lanes_of_their_own() {
     is_nested(&all).unwrap();
 }
 
+/// However many probes are under way, they stay in the lane of their scenario.
+#[test]
+fn a_lane_has_no_more_lines_than_its_numbers() {
+    let mut trace = three();
+    trace.executions[0].happenings = (0..1100).map(|_| happening(What::Probed, Some(2), "x", 62_000, 66_000)).collect();
+    let all = events(&json(&trace).unwrap());
+    let lines = all.iter().filter(|event| event["cat"] == "probe").map(|event| event["tid"].as_u64().unwrap());
+    assert_eq!(lines.max(), Some(999));
+}
+
 /// From the write on, as long as the record says, and no further than the step.
 #[test]
 fn stages_stand_where_they_were() {
@@ -117,7 +127,11 @@ fn stages_stand_where_they_were() {
 fn what_others_wrote_stays_text() {
     let mut trace = three();
     trace.target = "\"}],\u{2028}".to_owned();
-    trace.executions[0].name = "</script>\"\n\u{202e}\u{1b}[2K".to_owned();
+    let hostile = "</script>\"\n\u{202e}\u{1b}[2K";
+    hostile.clone_into(&mut trace.executions[0].name);
+    hostile.clone_into(&mut trace.executions[0].stages[0].stage);
+    hostile.clone_into(&mut trace.executions[0].happenings[0].name);
+    trace.executions[0].happenings[0].more.insert("answer", hostile.to_owned());
     let text = json(&trace).unwrap();
     assert_eq!(text.lines().count(), json(&three()).unwrap().lines().count());
     assert!(!text.contains(['\u{202e}', '\u{1b}']), "{text}");

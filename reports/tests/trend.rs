@@ -112,15 +112,67 @@ fn a_slower_run_is_told() {
         "{text}"
     );
     assert!(trend(&runs[..5], 0).slower.is_empty());
+    let page = html(&found);
+    for part in [
+        "<p>The last run is slower: programmed took 100 ms before, 400 ms now, over 20 steps.</p>",
+        "6 runs, 3 older ones are not shown; 20 scenarios: 20 passing.",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+}
+
+/// One scenario alone, of which each run has many executions.
+#[test]
+fn a_slower_scenario_is_told() {
+    let runs: Vec<_> = (0..2)
+        .map(|number| {
+            let (place, mut run) = timed(number, 20, if number == 1 { 400 } else { 100 });
+            for (index, one) in run.scenarios.iter_mut().enumerate() {
+                one.name = if index == 0 { "a".to_owned() } else { format!("a#{}", index + 1) };
+            }
+            (place, run)
+        })
+        .collect();
+    let found = trend(&runs, 0);
+    assert_eq!((found.scenarios[0].course, found.count(Course::Slower)), (Course::Slower, 1));
+    assert!(render(&found, false).contains("slower (1)"));
+}
+
+#[test]
+fn the_middle_of_an_even_number_lies_between_two() {
+    let (_, mut run) = timed(0, 2, 100);
+    run.scenarios[1].stages[0].reached_ms += 50;
+    assert_eq!(summary("here", &run).settle_ms, Some(150.0));
+}
+
+/// A terminal has no room for thousands, a file has.
+#[test]
+fn so_many_of_one_course_are_shown() {
+    let (place, mut run) = timed(0, 203, 100);
+    run.scenarios.iter_mut().for_each(|one| one.outcome = Outcome::Failed);
+    let found = trend(&[(place, run)], 0);
+    let shown = |everything| render(&found, everything).matches("  ✗").count();
+    assert_eq!((shown(false), shown(true)), (200, 203));
+    assert!(render(&found, false).contains("  and 3 more\n"));
 }
 
 #[test]
 fn what_differs_of_the_runs_is_noted() {
     let mut runs = days("p p");
     runs[1].1.target.gateway_api_version = Some("v1.7.0".to_owned());
+    runs[1].1.target.name = "other".to_owned();
+    runs[1].1.producer = "gateproof 0.2.0".to_owned();
     runs[1].1.interrupted = true;
     let notes = trend(&runs, 0).notes;
-    assert_eq!(notes, ["the runs are of several releases: v1.6.1, v1.7.0", "runs/2 was broken off"]);
+    assert_eq!(
+        notes,
+        [
+            "the runs are of several targets: embedded, other",
+            "the runs are of several releases: v1.6.1, v1.7.0",
+            "the runs are of several versions of the harness: gateproof 0.1.0, gateproof 0.2.0",
+            "runs/2 was broken off"
+        ]
+    );
     assert_eq!(trend(&days("p p"), 0).notes, [] as [String; 0]);
 }
 
@@ -184,8 +236,11 @@ fn what_others_wrote_is_no_markup() {
     run.scenarios[0].name = hostile.to_owned();
     run.target.name = hostile.to_owned();
     run.date = hostile.to_owned();
-    let runs = [(hostile.to_owned(), run.clone()), ("b".to_owned(), run)];
+    let (_, mut before) = day(0, "p");
+    hostile.clone_into(&mut before.scenarios[0].name);
+    let runs = [("b".to_owned(), before), (hostile.to_owned(), run)];
     let found = trend(&runs, 0);
+    assert!(found.scenarios[0].since.is_some() && !found.notes.is_empty());
     let page = html(&found);
     for markup in ["<script", "\" onload", "\u{202e}", "\u{1b}"] {
         assert!(!page.contains(markup), "{markup}");

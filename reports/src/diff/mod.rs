@@ -16,6 +16,7 @@ use serde::Serialize;
 pub use gate::{Gate, Rule, Ruling};
 pub use side::{Side, State};
 pub use slower::Slower;
+pub(crate) use slower::median;
 pub use text::render;
 
 use crate::record::{Finding, RunRecord, Severity};

@@ -102,7 +102,7 @@ fn matters(before: f64, here: f64) -> bool {
 }
 
 /// The middle of at least one value.
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);

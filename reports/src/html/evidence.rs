@@ -240,6 +240,25 @@ mod tests {
         assert_eq!(evidence.requests.len(), 1);
     }
 
+    /// A contrast is asked between the attempts of a probe.
+    #[test]
+    fn rows_are_of_one_role() {
+        let mut evidence = Evidence::default();
+        for (number, role) in ["main", "contrast", "main"].into_iter().enumerate() {
+            let (request, row) = attempt("404", number as u32);
+            evidence.attempt(request, Row { role: role.to_owned(), ..row });
+        }
+        let rows: Vec<(&str, usize)> = evidence.rows.iter().map(|row| (&*row.role, row.at.len())).collect();
+        assert_eq!(rows, [("main", 2), ("contrast", 1)]);
+    }
+
+    #[test]
+    fn a_step_lasts_from_the_first_to_the_last_of_it() {
+        let mut evidence = Evidence::default();
+        [(1, 20), (1, 50), (2, 60), (1, 40)].into_iter().for_each(|(step, at)| evidence.in_step(step, at));
+        assert_eq!(evidence.steps, [Step { step: 1, from: 20, to: 50 }, Step { step: 2, from: 60, to: 60 }]);
+    }
+
     #[test]
     fn a_version_is_what_differs() {
         let mut object = Object::named("Thing/a".to_owned());

@@ -11,11 +11,8 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use sha2::{Digest as _, Sha256};
 
 pub use causes::Cause;
 pub use evidence::{Came, Evidence, Note, Object, Request, Row, Step, Version, Write};
@@ -24,11 +21,14 @@ pub use verdict::{ProfileLine, Sentence, Tally};
 
 use crate::conformance::ProfileRule;
 use crate::diff::Diff;
+use crate::page::digest;
 use crate::record::RunRecord;
 
 /// Version of what the block of JSON holds.
 const FORMAT: u32 = 1;
 const FRAME: &str = include_str!("page/page.html");
+/// How the element begins in it that holds the data.
+const DATA: &str = r#"<script type="application/json" id="data">"#;
 const STYLE: &str = include_str!("page/page.css");
 /// In the order in which they need each other.
 const SCRIPTS: [&str; 10] = [
@@ -152,11 +152,20 @@ fn framed(data: &str) -> String {
     page
 }
 
+/// A page as it would be without news against an earlier run; nothing if it has none, or is no page of ours.
+pub fn without_news(page: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Shown<'a> {
+        #[serde(borrow)]
+        news: &'a RawValue,
+    }
+    let data = page.split_once(DATA)?.1.split_once("</script>")?.0;
+    let news = serde_json::from_str::<Shown<'_>>(data).ok()?.news.get();
+    // Within a string, the quotes of what looks the same are escaped.
+    (news != "null").then(|| page.replacen(&format!("\"news\":{news}"), "\"news\":null", 1))
+}
+
 /// All of it in a scope of its own.
 fn script() -> String {
     format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat())
-}
-
-fn digest(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

@@ -13,15 +13,13 @@ const STYLE: &str = include_str!("trend.css");
 /// The whole, as a page of HTML.
 pub fn html(trend: &Trend) -> String {
     let mut out = String::new();
-    let counts = Course::ALL.map(|course| (trend.count(course), course.words()));
-    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
     let older = if trend.older > 0 { format!(", {} older ones are not shown", trend.older) } else { String::new() };
     let _ = writeln!(
         out,
         "<h1>Trend</h1>\n<p>{} runs{older}; {} scenarios: {}.</p>",
         trend.runs.len(),
         trend.scenarios.len(),
-        counts.join(", ")
+        trend.counts()
     );
     trend.notes.iter().for_each(|note| {
         let _ = writeln!(out, "<p>Note: {}.</p>", text(note));

@@ -14,7 +14,7 @@ pub use html::html;
 pub use keep::{Keep, Pruned};
 pub use text::render;
 
-use crate::diff::{Gate, Side, Slower, State, diff};
+use crate::diff::{self, Gate, Side, Slower, State, diff};
 use crate::record::{Outcome, RunRecord, ScenarioRecord};
 
 /// A run of a series.
@@ -171,6 +171,14 @@ impl Trend {
     pub fn count(&self, course: Course) -> usize {
         self.scenarios.iter().filter(|row| row.course == course).count()
     }
+
+    /// How many went which way, in one line.
+    fn counts(&self) -> String {
+        let counts = Course::ALL.map(|course| (self.count(course), course.words()));
+        let counts: Vec<String> =
+            counts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
+        counts.join(", ")
+    }
 }
 
 /// The trend of these runs, each with its place, the oldest first. `older` counts those that were left out before.
@@ -273,8 +281,6 @@ fn settled(scenario: &ScenarioRecord) -> Option<f64> {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let low = *values.get(values.len().checked_sub(1)? / 2)?;
-    Some(f64::midpoint(low, values[values.len() / 2]))
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| diff::median(&values))
 }

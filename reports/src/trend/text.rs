@@ -69,9 +69,7 @@ pub fn render(trend: &Trend, everything: bool) -> String {
     for note in &trend.notes {
         let _ = writeln!(out, "{}", printable(note));
     }
-    let counts = Course::ALL.map(|course| (trend.count(course), course.words()));
-    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
-    let _ = writeln!(out, "{} runs, {} scenarios: {}", trend.runs.len(), trend.scenarios.len(), counts.join(", "));
+    let _ = writeln!(out, "{} runs, {} scenarios: {}", trend.runs.len(), trend.scenarios.len(), trend.counts());
     out
 }
 

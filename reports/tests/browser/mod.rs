@@ -34,24 +34,27 @@ fn chromium() -> Option<PathBuf> {
 /// One at a time: several make each other late.
 static TURN: Mutex<()> = Mutex::const_new(());
 
-/// A browser with one page.
+/// A process that ends with its owner, by a panic too.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A browser with one page. What is first in it is dropped first: the process has ended before its folder goes and another one begins.
 pub struct Browser {
-    _turn: MutexGuard<'static, ()>,
-    process: Child,
+    _process: Running,
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     session: Option<String>,
     sent: u64,
     /// What the page complained of.
     pub complaints: Vec<String>,
-    /// Pages that are to be opened, and the profile.
+    /// Pages that are to be opened, the profile, and whatever else the browser writes.
     pub dir: TempDir,
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Browser {
@@ -65,6 +68,7 @@ impl Browser {
         let dir = tempfile::tempdir().unwrap();
         let profile = dir.path().join("profile");
         let process = Command::new(program)
+            .env("TMPDIR", dir.path())
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
             .args(["--remote-debugging-port=0", "--hide-scrollbars", "--window-size=1280,900"])
             .arg(format!("--user-data-dir={}", profile.display()))
@@ -73,9 +77,11 @@ impl Browser {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        let process = Running(process);
         let place = place(&profile.join("DevToolsActivePort")).await;
         let (socket, _) = connect_async(place).await.unwrap();
-        let mut browser = Browser { _turn: turn, process, socket, session: None, sent: 0, complaints: Vec::new(), dir };
+        let mut browser =
+            Browser { _process: process, socket, session: None, sent: 0, complaints: Vec::new(), dir, _turn: turn };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"})).await;
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let attached = browser.call("Target.attachToTarget", attach).await;

@@ -110,8 +110,8 @@ pub fn with_hostile_names() -> RunRecord {
         "\"><img src=x onerror=\"globalThis.owned = 1\">",
         "line\u{2028}separator\u{2029}and \u{202e}bidi\u{202c} and \u{1b}[2K and \0",
         "<!--<script>",
-        "'; globalThis.owned = 1; '",
-        "../../etc/passwd",
+        "````'; globalThis.owned = 1; '",
+        "{policy}{style}{script}{data}",
     ];
     for (scenario, text) in record.scenarios.iter_mut().zip(texts) {
         scenario.outcome = Outcome::Failed;
@@ -126,6 +126,7 @@ pub fn with_hostile_names() -> RunRecord {
     }
     texts[0].clone_into(&mut record.target.name);
     record.target.gateway_class = Some("javascript:globalThis.owned=1".to_owned());
+    record.options_file = Some("it's $(id).yaml".to_owned());
     record
 }
 
@@ -196,12 +197,20 @@ pub fn evidence(number: usize, much: bool) -> Evidence {
 pub fn about() -> About {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     About {
-        clauses: vec![Clause {
-            id: "GEP1364-50".to_owned(),
-            level: "MUST".to_owned(),
-            text: "A reference into another namespace without a grant is RefNotPermitted.".to_owned(),
-            source: "https://gateway-api.sigs.k8s.io/geps/gep-1364/".to_owned(),
-        }],
+        clauses: vec![
+            Clause {
+                id: "GEP1364-50".to_owned(),
+                level: "MUST".to_owned(),
+                text: "A reference into another namespace without a grant is RefNotPermitted.".to_owned(),
+                source: "https://gateway-api.sigs.k8s.io/geps/gep-1364/".to_owned(),
+            },
+            Clause {
+                id: "upstream:HTTPRouteInvalidReferenceGrant".to_owned(),
+                level: "upstream".to_owned(),
+                text: "What is no address is no link.".to_owned(),
+                source: "javascript:globalThis.owned = 1".to_owned(),
+            },
+        ],
         profiles: vec![ProfileRule {
             name: "GATEWAY-HTTP".to_owned(),
             core: set(&["Gateway", "HTTPRoute", "ReferenceGrant"]),

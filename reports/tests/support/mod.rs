@@ -1,4 +1,7 @@
 //! Records of which a test changes what it is about.
+#![allow(dead_code)]
+
+pub mod official;
 
 use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord, Target};
 
@@ -41,6 +44,7 @@ pub fn record(scenarios: Vec<ScenarioRecord>) -> RunRecord {
         arguments: vec!["--target".to_owned(), "embedded:deaf".to_owned()],
         options_file: None,
         interrupted: false,
+        impatient: false,
         scenarios,
         outside_profiles: vec![],
         contract: vec![],

@@ -166,7 +166,7 @@ function detail(scenario) {
       button("Copy for an issue", (from) => copy(issueText(scenario), from), { class: "main", id: "issue" })),
     findings(scenario),
     evidence ? [scrubber(scenario, evidence), exchanges(evidence), writes(evidence)] : h("p", { class: "quiet note" }, noEvidence(scenario)),
-    evidence && evidence.cut ? h("p", { class: "quiet note" }, `Left out here, for want of room: ${evidence.cut}. events.jsonl has all of it.`) : null,
+    evidence && evidence.cut ? h("p", { class: "quiet note" }, `Left out here, for want of room: ${evidence.cut}. The log has all of it.`) : null,
     stages(scenario),
     h("details", { class: "rest" }, h("summary", {}, `What it proves and needs`), clauseList(scenario.proves), h("p", { class: "chips" }, chips(scenario.features, "f"))));
 }
@@ -182,7 +182,7 @@ function untilWhen(scenario) {
 function noEvidence(scenario) {
   if (["skipped", "notSupported"].includes(scenario.outcome)) return "It did not run.";
   if (Object.keys(EVIDENCE).length === 0) return "This page was made without the log; render it beside events.jsonl to see what happened when.";
-  return "What was seen of it is not on this page, for want of room. events.jsonl has all of it.";
+  return "What was seen of it is not on this page, for want of room. The log has all of it.";
 }
 
 /** A rule of the status contract, and where it was broken. */

@@ -82,7 +82,7 @@ function cutsBox() {
   if (passedWithout > 0) parts.push(`of those that passed, ${passed} have an outline and ${passedWithout} have none`);
   if (texts > 0) parts.push(`${texts} texts of the record are cut`);
   if (parts.length === 0) return null;
-  return h("p", { class: "quiet note" }, `What this page holds is bounded: ${parts.join("; ")}. events.jsonl has all of it.`);
+  return h("p", { class: "quiet note" }, `What this page holds is bounded: ${parts.join("; ")}. The log has all of it.`);
 }
 
 /** A comparison, as `report diff` has it. */
