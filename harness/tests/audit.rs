@@ -4,9 +4,11 @@
 mod process;
 
 use std::fs;
+use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::process::Command;
 
-use gateproof_report::record::{Outcome, RunRecord};
+use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord};
 use process::{Ended, run};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -71,6 +73,12 @@ fn conformance(dir: &Path) -> String {
     text.lines().filter(|line| !line.starts_with("date:")).collect::<Vec<_>>().join("\n")
 }
 
+/// What a page shows.
+fn shown(page: &str) -> Value {
+    let (_, data) = page.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
+}
+
 fn states(account: &Value) -> Vec<(String, Value)> {
     let rows = account["clauses"].as_array().unwrap();
     rows.iter().map(|row| (row["id"].as_str().unwrap().to_owned(), row["of"][0]["state"].clone())).collect()
@@ -79,6 +87,47 @@ fn states(account: &Value) -> Vec<(String, Value)> {
 fn account(dir: &Path, reports: &str) -> Value {
     let ended = run(dir, &["report", "requirements", reports, "--upstream", "--blind", "--as", "json"]);
     serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.said()))
+}
+
+/// Writes the reports of a run of that many scenarios, all of them copies of what ran in `r`, one after the other.
+fn copied(dir: &Path, count: usize) {
+    let (from, to) = (dir.join("r"), dir.join("copies"));
+    fs::create_dir_all(&to).unwrap();
+    let text = fs::read_to_string(from.join("events.jsonl")).unwrap();
+    let scope = |name: &str| format!("\"scope\":{{\"scenario\":\"{name}\"}}");
+    let (own, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.contains("\"scope\":{\"scenario\":"));
+    let mut log = BufWriter::new(fs::File::create(to.join("events.jsonl")).unwrap());
+    let mut seq = 0;
+    let mut put = |line: &str| {
+        let (_, after) = line.split_once(',').unwrap();
+        writeln!(log, "{{\"seq\":{seq},{after}").unwrap();
+        seq += 1;
+    };
+    let (end, before) = rest.split_last().unwrap();
+    before.iter().for_each(|line| put(line));
+    let mut whole = record(&from);
+    let ran: Vec<ScenarioRecord> =
+        whole.scenarios.into_iter().filter(|one| one.outcome != Outcome::NotSupported).collect();
+    whole.scenarios = Vec::new();
+    for (number, one) in ran.iter().cycle().take(count).enumerate() {
+        let (was, name) = (scope(&one.name), format!("{}-{number:05}", one.name));
+        own.iter().filter(|line| line.contains(&was)).for_each(|line| put(&line.replacen(&was, &scope(&name), 1)));
+        whole.scenarios.push(ScenarioRecord { name, ..one.clone() });
+    }
+    put(end);
+    log.flush().unwrap();
+    fs::write(to.join("record.json"), serde_json::to_string(&whole).unwrap()).unwrap();
+}
+
+/// The page of these copies, and the seconds of work that it took, however busy the machine is.
+fn rendered(dir: &Path, to: &str) -> (String, f64) {
+    let program = std::env::var_os("GATEPROOF").unwrap_or_else(|| env!("CARGO_BIN_EXE_gateproof").into());
+    let line = "TIMEFORMAT='%U %S'; time \"$0\" report render copies --as html > \"$1\"";
+    let ended = Command::new("bash").args(["-c", line]).arg(program).arg(to).current_dir(dir).output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.success(), "{said}");
+    let seconds = said.split_whitespace().map(|one| one.parse::<f64>().unwrap()).sum();
+    (fs::read_to_string(dir.join(to)).unwrap(), seconds)
 }
 
 #[test]
@@ -90,7 +139,7 @@ fn parts_that_are_put_together_are_as_one_run() {
         let ended = with(dir, &RUN, &["--shard", &format!("{part}/3"), "--report-dir", part]);
         assert!(matches!(ended.code, Some(0 | 1 | 3)), "{}", ended.said());
     }
-    let merged = run(dir, &["report", "merge", "3", "1", "2", "--report-dir", "merged"]);
+    let merged = run(dir, &["report", "merge", "3", "1", "2", "--report-dir", "merged", "--baseline", "whole"]);
     expect(&merged, 1, &["FAILED httproute-missing-reference-grant", "3 passed, 1 failed, 1 not supported"]);
 
     let (whole, together) = (record(&dir.join("whole")), record(&dir.join("merged")));
@@ -101,6 +150,15 @@ fn parts_that_are_put_together_are_as_one_run() {
     for file in ["junit.xml", "summary.md", "report.html", "failures/httproute-missing-reference-grant/failure.txt"] {
         assert!(dir.join("merged").join(file).is_file(), "{file}");
     }
+    // What was seen in each part is in the page, which can be made again.
+    let page = |of: &str| fs::read_to_string(dir.join(of).join("report.html")).unwrap();
+    let [whole, merged] = ["whole", "merged"].map(|of| shown(&page(of)));
+    let names = |page: &Value| page["evidence"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!((names(&merged), names(&whole).len()), (names(&whole), 4));
+    assert!(merged["evidence"].as_object().unwrap().values().all(|one| !one["objects"].as_array().unwrap().is_empty()));
+    assert_eq!(merged["news"]["runs"], json!([1, 1]));
+    let render = ["report", "render", "merged", "--as", "html", "--baseline", "whole"];
+    assert!(run(dir, &render).out == page("merged"));
     assert_eq!(states(&account(dir, "merged")), states(&account(dir, "whole")));
     for reports in ["whole", "merged", "1"] {
         expect(&run(dir, &["report", "verify", reports]), 0, &["same"]);
@@ -116,6 +174,53 @@ fn parts_that_are_put_together_are_as_one_run() {
     assert!(!dir.join("bad").exists());
     let own = run(dir, &["report", "merge", "1", "2", "3", "--report-dir", "2"]);
     expect(&own, 2, &["2 is a part, and its reports would be taken away"]);
+}
+
+/// The run before may be the one whose reports are taken away.
+#[test]
+fn a_page_begins_with_what_is_news() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let words = ["run", "httproute-missing-reference-grant", "--report-dir", "r"];
+    expect(&with(dir, &words, &[]), 0, &["1 passed"]);
+    let fault = ["--target", "embedded:ignores-reference-grants", "--baseline", "r"];
+    expect(&with(dir, &words, &fault), 1, &["1 failed"]);
+    let file = dir.join("r/report.html");
+    let page = fs::read_to_string(&file).unwrap();
+    let news = &shown(&page)["news"]["scenarios"][0];
+    assert_eq!(
+        (&news["scenario"], &news["change"]),
+        (&json!("httproute-missing-reference-grant"), &json!("newlyFailing"))
+    );
+    // No log has that, and the rest of the page is held against it all the same.
+    let verify = || run(dir, &["report", "verify", "r"]);
+    expect(&verify(), 0, &["report.html begins with news against a baseline"]);
+    let tone = "\"tone\":\"failed\"";
+    assert!(page.contains(tone));
+    fs::write(&file, page.replacen(tone, "\"tone\":\"passed\"", 1)).unwrap();
+    expect(&verify(), 1, &["report.html: edited"]);
+    // What is no run of the same dialect is refused before one begins.
+    let aso = ["run", "aso-credential-missing", "--dialect", "aso", "--baseline", "r", "--report-dir", "other"];
+    expect(&run(dir, &aso), 2, &["r: a run of the dialect gateway-api, and this one is of aso"]);
+    assert!(!dir.join("other").exists());
+}
+
+/// Ten times the scenarios may cost twelve times the work, and whenever a page is made of a log it is the same. `GATEPROOF` names a
+/// release. Copies of what was seen of one run stand for many scenarios: the renderer takes no notice of what is alike.
+#[test]
+#[ignore = "takes minutes: cargo test -p gateproof --test audit -- --ignored --nocapture"]
+fn a_page_costs_as_much_as_its_run_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    expect(&with(dir, &RUN, &["--report-dir", "r"]), 1, &["1 failed"]);
+    let costs = [1_000, 10_000].map(|count| {
+        copied(dir, count);
+        let [(page, one), (again, other)] = ["one.html", "other.html"].map(|to| rendered(dir, to));
+        assert!(page == again);
+        f64::min(one, other)
+    });
+    println!("1,000 scenarios: {:.1} s, 10,000: {:.1} s, {:.1} times as much", costs[0], costs[1], costs[1] / costs[0]);
+    assert!(costs[1] < 12.0 * costs[0]);
 }
 
 #[test]

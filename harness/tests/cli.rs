@@ -238,6 +238,8 @@ fn a_cluster_out_of_reach_is_told_from_a_wrong_name(
 #[case::diagnose(&["report", "diagnose", "nothing"], &["cannot read nothing"])]
 #[case::gate(&["report", "diff", "a", "b", "--gate=new-failure"], &["there is no rule `new-failure`", "new-failures, new-flakes"])]
 #[case::rerun(&["run", "--rerun-failed", "nothing"], &["cannot read nothing"])]
+#[case::baseline(&["run", "--baseline", "nothing"], &["cannot read nothing"])]
+#[case::baseline_without_runs(&["run", "--baseline", "."], &[".: there is no record of a run"])]
 #[case::schema(&["schema", "recrod"], &["there is no schema of `recrod`", "did you mean `record`?"])]
 #[case::exempt_feature(&["run", "--exempt-features", "HTTPRout"], &["there is no feature `HTTPRout`"])]
 #[case::gateway_patch(&["run", "--gateway-patch", "nothing"], &["cannot read nothing"])]
@@ -372,6 +374,7 @@ fn reports_of_anybody_stand_beside_each_other() {
 #[case::record(&["report", "render", "given"], "{}", 2, &["given: not a run record", "missing field"])]
 #[case::record_to_compare(&["report", "diff", "given", "given"], "[]", 2, &["given: not a run record"])]
 #[case::record_to_rerun(&["run", "--rerun-failed", "given"], "[]", 2, &["given: not a run record"])]
+#[case::record_before(&["run", "--baseline", "given"], "[]", 2, &["given: not a run record"])]
 #[case::log(&["replay", "given"], "{}\n", 2, &["given: line 1 of the log", "missing field"])]
 #[case::empty_log(&["replay", "given"], "", 2, &["the log does not begin with the start of a run"])]
 #[case::report(&["report", "lint", "given"], "kind: Pod\n", 2, &["given:"])]
@@ -622,6 +625,32 @@ fn a_run_that_could_not_start_leaves_no_report_of_another(#[case] arguments: &[&
     // The run before passed, so nothing is to be run again, and nothing is lost by asking.
     let again = run(dir.path(), &["run", "--rerun-failed", "gateproof-report"]);
     expect(&again, 0, &["this is about the one before", "nothing to run again"]);
+}
+
+/// What is judged before its time is up is good for a look.
+#[test]
+fn no_conformance_report_comes_of_an_impatient_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (reports, report) = (dir.path().join("gateproof-report"), "conformance-report.yaml");
+    let arguments = ["run", "httproute-missing-reference-grant", "--target", "embedded:ignores-reference-grants"];
+    let duration = |record: &Value| record["scenarios"][0]["durationMs"].as_u64().unwrap();
+    let record =
+        || serde_json::from_str::<Value>(&std::fs::read_to_string(reports.join("record.json")).unwrap()).unwrap();
+    expect(&run(dir.path(), &arguments), 1, &["0 passed, 1 failed"]);
+    let (patient, taken) = (record(), std::fs::read_to_string(reports.join(report)).unwrap());
+    let ended = run(dir.path(), &[&arguments[..], &["--impatient"]].concat());
+    expect(&ended, 1, &["0 passed, 1 failed", "no ConformanceReport of a run that judged before the time was up"]);
+    let impatient = record();
+    assert!(duration(&impatient) < duration(&patient), "{impatient}");
+    assert_eq!((&patient["impatient"], &impatient["impatient"]), (&Value::Null, &Value::Bool(true)));
+    assert!(impatient["arguments"].to_string().contains("--impatient"), "{impatient}");
+    assert!(!reports.join(report).exists());
+    assert!(std::fs::read_to_string(reports.join("summary.md")).unwrap().contains("The run was impatient"));
+    expect(&run(dir.path(), &["replay", "gateproof-report"]), 1, &["0 passed, 1 failed"]);
+    // Nor does it stand behind that of another.
+    write(&reports, report, &taken);
+    let submit = ["report", "submit", "gateproof-report", "--output", "upstream"];
+    expect(&run(dir.path(), &submit), 1, &["of a run that judged before the time was up", "nothing was written"]);
 }
 
 #[test]

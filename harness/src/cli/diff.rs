@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gateproof_report::diff::{self, Diff, Gate, Rule, Side};
+use gateproof_report::diff::{self, Gate, Rule, Side};
 use gateproof_report::record::RunRecord;
 
 use super::output::{self, Format, FormatArg};
@@ -62,17 +62,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     Ok(if diff.passes() { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
-/// What is news of a run against another one, or those of a directory.
-pub(super) fn between(before: &Path, here: &RunRecord) -> Result<Diff, Failure> {
-    let runs = records(before)?;
-    one_dialect(runs.iter().chain([here]))?;
-    let none = || none_in(before);
-    let (was, is) = (Side::of(&runs).ok_or_else(none)?, Side::of([here]).ok_or_else(none)?);
-    Ok(diff::diff(&was, &is, &Gate::default()))
-}
-
-/// The record of a run, or those of every run of a directory.
-fn records(path: &Path) -> Result<Vec<RunRecord>, Failure> {
+/// The record of a run, or those of every run of a directory, of which there is one at least.
+pub(super) fn records(path: &Path) -> Result<Vec<RunRecord>, Failure> {
     if !path.is_dir() || path.join(RECORD).exists() {
         return Ok(vec![report::read_record(path)?]);
     }

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use gateproof_report::record::{RunRecord, ShardRecord, repeat_of};
 use gateproof_report::{junit, markdown, merge, terminal};
 
+use super::baseline::{Baseline, BaselineArg};
 use super::output::{self, Format, FormatArg, say, tell};
 use super::page::page;
-use super::recorded::{self, JudgedBy, Recorded, log_of_part, unmergeable};
+use super::recorded::{self, JudgedBy, Log, Recorded, log_of_part, unmergeable};
 use super::report_dir::{HTML, JUNIT, OPTIONS, RECORD, ReportDir, SUMMARY};
 use super::reports::{self, IdentityArgs};
 use super::run::exit_code;
 use super::shelf::Shelf;
 use super::{Failure, Outcome, causes, options_from, report};
-use crate::log::Event;
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
 
 /// Put the parts of a run together that were run with --shard.
 ///
-/// The directory that is written has what one run would have: record, summary, JUnit, ConformanceReport and evidence. The log of each
+/// The directory that is written has what one run would have: record, summary, page, JUnit, ConformanceReport and evidence. The log of each
 /// part stands beside them. Parts have to be of one run: of one target, suite and selection, with the same arguments, each once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -37,6 +37,8 @@ pub(super) struct Args {
     /// Where the reports of the whole go
     #[arg(short = 'o', long, value_name = "DIR")]
     report_dir: PathBuf,
+    #[command(flatten)]
+    baseline: BaselineArg,
     #[command(flatten)]
     by: JudgedBy,
     #[command(flatten)]
@@ -59,6 +61,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     });
     let records: Vec<(String, RunRecord)> = records.collect::<Result<_, Failure>>()?;
     let mut record = merge::merge(&records).map_err(unmergeable)?;
+    let baseline = args.baseline.read(&record.target.dialect)?;
     let mut parts: Vec<Recorded> =
         args.dirs.iter().map(|dir| recorded::read(dir, &args.by)).collect::<Result<_, _>>()?;
     parts.sort_by_key(|part| part.record.shard.as_ref().map(|shard| shard.part));
@@ -74,8 +77,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     let Some(first) = parts.first() else { return Err(unmergeable(vec![merge::MergeError::Nothing])) };
     let identity = if args.identity.is_given() { args.identity.clone() } else { first.identity() };
     let left_out = first.record.shard.as_ref().map(|shard| shard.left_out.as_slice()).unwrap_or_default();
-    let logs: Vec<&[Arc<Event>]> = parts.iter().flat_map(|part| &part.logs).map(|log| &*log.events).collect();
-    write(&mut dir, &record, &logs, &first.named(left_out)?, &identity)?;
+    let logs: Vec<&Log> = parts.iter().flat_map(|part| &part.logs).collect();
+    write(&mut dir, &record, &logs, &first.named(left_out)?, &identity, baseline.as_ref())?;
     dir.finish()?;
     match args.format.format {
         Format::Json => output::json(&record)?,
@@ -91,21 +94,23 @@ pub(super) fn run(args: &Args) -> Outcome {
 pub(super) fn write(
     dir: &mut dyn Shelf,
     record: &RunRecord,
-    logs: &[&[Arc<Event>]],
+    logs: &[&Log],
     left_out: &[Arc<Scenario>],
     identity: &IdentityArgs,
+    baseline: Option<&Baseline>,
 ) -> Result<(), Failure> {
     let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
     dir.write(&[JUNIT], &junit::render(record).map_err(internal)?)?;
     dir.write(&[SUMMARY], &markdown::render(record))?;
-    // What the logs say stands in the pages of the parts.
-    dir.write(&[HTML], &page(record, None, None)?)?;
+    let files: Vec<PathBuf> = logs.iter().map(|log| log.file.clone()).collect();
+    dir.write(&[HTML], &page(record, &files, baseline.and_then(|before| before.news(record)))?)?;
     reports::conformance_report(dir, record, left_out, identity)?;
     for log in logs {
         // Each execution is in the log of one part.
-        let ran = |name: &str| log.iter().any(|event| event.scope == crate::log::Scope::Scenario(Arc::from(name)));
+        let ran =
+            |name: &str| log.events.iter().any(|event| event.scope == crate::log::Scope::Scenario(Arc::from(name)));
         let output = RunOutput {
-            events: log.to_vec(),
+            events: log.events.clone(),
             record: record.clone(),
             left_out: Vec::new(),
             leftovers: Vec::new(),

@@ -1,6 +1,7 @@
 //! The command line: one file a verb. Verbs parse, call the library and print; they decide nothing.
 
 mod badge;
+mod baseline;
 mod causes;
 mod claims;
 mod clean;
@@ -175,8 +176,8 @@ impl Failure {
 
 /// Messages may quote what a target said, which must not steer the terminal.
 fn report(message: &str, help: &str) -> miette::Report {
-    let lines: Vec<_> = message.lines().map(terminal::printable).collect();
-    miette::miette!(help = help, "{}", lines.join("\n"))
+    let plain = |text: &str| text.lines().map(terminal::printable).collect::<Vec<_>>().join("\n");
+    miette::miette!(help = plain(help), "{}", plain(message))
 }
 
 /// What a verb came to: an exit code, or a failure that is yet to be printed.

@@ -3,37 +3,45 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gateproof_report::diff::Diff;
 use gateproof_report::html::{About, Clause, Page};
 use gateproof_report::record::RunRecord;
+use gateproof_report::terminal::printable;
 
 use super::evidence::Collector;
+use super::output::tell;
 use super::{Failure, diagnose, reports};
+use crate::log::Body;
 use crate::log::codec::Decoder;
 use crate::suite::Suite;
 
-/// The page of a run, with what its log says, if there is one.
-pub(super) fn page(record: &RunRecord, log: Option<&Path>, news: Option<Diff>) -> Result<String, Failure> {
+/// The page of a run, with what its log says, or those of its parts, if there are any.
+pub(super) fn page(record: &RunRecord, logs: &[PathBuf], news: Option<Diff>) -> Result<String, Failure> {
     let internal = |error: serde_json::Error| {
         Failure::environment(error.to_string(), "this is a mistake of gateproof; please report it")
     };
     let mut page = Page::of(record, about(record, news)?).map_err(internal)?;
     // A log that was streamed through a pipe is gone, and would be waited for.
     let is_streamed = |log: &Path| std::fs::metadata(log).is_ok_and(|there| !there.is_file());
-    if let Some(log) = log.filter(|log| !is_streamed(log)) {
+    for log in logs.iter().filter(|log| !is_streamed(log)) {
         let unreadable =
             |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
         // Line by line: the whole of it would take a multiple of its size.
-        let (mut decoder, mut collector) = (Decoder::default(), Collector::default());
+        let (mut decoder, mut collector, mut is_whole) = (Decoder::default(), Collector::default(), false);
         for line in BufReader::new(File::open(log).map_err(unreadable)?).lines() {
             let event = decoder.event(&line.map_err(unreadable)?).map_err(|error| {
                 Failure::usage(format!("{}: {error}", log.display()), "name the report directory of a run that ended")
             })?;
+            is_whole = matches!(event.body, Body::RunEnded { .. });
             if let Some((name, evidence)) = collector.event(event) {
                 page.put(&name, evidence).map_err(internal)?;
             }
+        }
+        if !is_whole {
+            let log = log.to_string_lossy();
+            tell!("{}: the log was cut off, and the page has no evidence from there on", printable(&log));
         }
     }
     page.render().map_err(internal)

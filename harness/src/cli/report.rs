@@ -1,5 +1,6 @@
 //! `gateproof report`: reports from a record, what is wrong with a report, and where the two disagree.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
@@ -10,13 +11,16 @@ use gateproof_suites::upstream_tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::baseline::BaselineArg;
 use super::output::{self, Format, FormatArg, say};
 use super::page::page;
-use super::report_dir::{EVENTS, RECORD, file_of};
+use super::recorded::logs_in;
+use super::report_dir::{CONFORMANCE, RECORD, file_of};
 use super::{
     Failure, Outcome, badge, compare, diagnose, diff, matrix, merge, requirements, submit, trace, trend, verify,
 };
 use crate::exit_codes;
+use crate::run::record::RECORD_FORMAT;
 
 /// Render, lint or compare reports.
 #[derive(Debug, clap::Args)]
@@ -37,14 +41,13 @@ enum Verb {
         /// Which report.
         #[arg(long = "as", value_enum, default_value_t = Form::Text)]
         form: Form,
-        /// An earlier run, or a directory of runs, whose news the page has first
-        #[arg(long, value_name = "BEFORE")]
-        baseline: Option<PathBuf>,
+        #[command(flatten)]
+        baseline: BaselineArg,
     },
     /// Check ConformanceReports, from any producer, by upstream's rules for submissions.
     #[command(after_help = "Example:\n  gateproof report lint conformance-report.yaml")]
     Lint {
-        /// Files.
+        /// Files, or report directories of runs
         #[arg(required = true)]
         files: Vec<PathBuf>,
         #[command(flatten)]
@@ -94,7 +97,7 @@ pub(crate) struct FileDefect {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.verb {
         Verb::Render { record, form, baseline } => {
-            output::out(format_args!("{}", render(record, *form, baseline.as_deref())?));
+            output::out(format_args!("{}", render(record, *form, baseline)?));
             Ok(exit_codes::PASSED)
         }
         Verb::Lint { files, format } => lint(files, format.format),
@@ -112,10 +115,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-fn render(path: &Path, form: Form, baseline: Option<&Path>) -> Result<String, Failure> {
+fn render(path: &Path, form: Form, baseline: &BaselineArg) -> Result<String, Failure> {
     let unwritable = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
     let record = &read_record(path)?;
-    if baseline.is_some() && !matches!(form, Form::Html) {
+    if baseline.baseline.is_some() && !matches!(form, Form::Html) {
         return Err(Failure::usage("nothing but the page shows news against a baseline", "add --as html"));
     }
     match form {
@@ -123,9 +126,10 @@ fn render(path: &Path, form: Form, baseline: Option<&Path>) -> Result<String, Fa
         Form::Markdown => Ok(markdown::render(record)),
         Form::Annotations => Ok(annotations::render(record)),
         Form::Html => {
-            let news = baseline.map(|before| diff::between(before, record)).transpose()?;
-            let log = file_of(path, RECORD)?.with_file_name(EVENTS);
-            page(record, Some(&*log).filter(|log| log.is_file()), news)
+            let before = baseline.read(&record.target.dialect)?;
+            let file = file_of(path, RECORD)?;
+            let beside = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            page(record, &logs_in(beside)?, before.and_then(|before| before.news(record)))
         }
         Form::Junit => junit::render(record).map_err(unwritable),
         Form::Json => serde_json::to_string_pretty(record).map_err(|error| unwritable(error.to_string())),
@@ -136,9 +140,39 @@ fn render(path: &Path, form: Form, baseline: Option<&Path>) -> Result<String, Fa
 pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Failure> {
     let file = file_of(path, RECORD)?;
     let text = read(&file)?;
-    serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("{}: not a run record: {error}", file.display()), "name the report directory of a run")
-    })
+    let record = serde_json::from_str::<RunRecord>(&text);
+    let problem = match record {
+        Ok(record) => match wrong_in(&record) {
+            None => return Ok(record),
+            Some(problem) => problem,
+        },
+        Err(error) => format!("not a run record: {error}"),
+    };
+    let help = match foreign_producer(&text) {
+        Some(producer) => format!("{producer} wrote it, and this is {OWN}: read it with that one, or with a newer one"),
+        None => "name the report directory of a run".to_owned(),
+    };
+    Err(Failure::usage(format!("{}: {problem}", file.display()), help))
+}
+
+/// As records name who wrote them.
+const OWN: &str = concat!("gateproof ", env!("CARGO_PKG_VERSION"));
+
+/// What is wrong with a record that has the form of one.
+fn wrong_in(record: &RunRecord) -> Option<String> {
+    if record.format != RECORD_FORMAT {
+        return Some(format!("it is of format {}; this version reads format {RECORD_FORMAT}", record.format));
+    }
+    let mut names = HashSet::new();
+    let twice = record.scenarios.iter().find(|one| !names.insert(&*one.name))?;
+    Some(format!("`{}` is there twice", twice.name))
+}
+
+/// Who wrote a record, if that was another version.
+fn foreign_producer(text: &str) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let producer = value["producer"].as_str()?;
+    (producer != OWN).then(|| producer.to_owned())
 }
 
 /// Reads a file that the user named.
@@ -156,7 +190,7 @@ fn lint(files: &[PathBuf], format: Format) -> Outcome {
     let mut found = Vec::new();
     let tests = known_tests();
     for file in files {
-        let defects = match ConformanceReport::from_yaml(&read(file)?) {
+        let defects = match ConformanceReport::from_yaml(&read(&file_of(file, CONFORMANCE)?)?) {
             Ok(report) => conformance::lint(&report, &tests),
             Err(error) => {
                 return Err(Failure::usage(format!("{}: {error}", file.display()), "see the place named above"));

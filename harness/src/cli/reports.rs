@@ -8,6 +8,7 @@ use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord};
 use gateproof_report::{junit, markdown, terminal};
 
 use super::Failure;
+use super::baseline::Baseline;
 use super::page::page;
 use super::report_dir::{CONFORMANCE, HTML, JUNIT, RECORD, SUMMARY};
 use super::shelf::Shelf;
@@ -72,14 +73,20 @@ impl IdentityArgs {
 }
 
 /// Writes every report of a run.
-pub(crate) fn write(dir: &mut dyn Shelf, output: &RunOutput, identity: &IdentityArgs) -> Result<(), Failure> {
+pub(crate) fn write(
+    dir: &mut dyn Shelf,
+    output: &RunOutput,
+    identity: &IdentityArgs,
+    baseline: Option<&Baseline>,
+) -> Result<(), Failure> {
     let record = &output.record;
     let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
     dir.write(&[JUNIT], &junit::render(record).map_err(internal)?)?;
     dir.write(&[SUMMARY], &markdown::render(record))?;
     // The log in memory has not all of it.
     let log = dir.events_file()?;
-    dir.write(&[HTML], &page(record, Some(&log), None)?)?;
+    let news = baseline.and_then(|before| before.news(record));
+    dir.write(&[HTML], &page(record, &[log], news)?)?;
     conformance_report(dir, record, &output.left_out, identity)?;
     for scenario in record.scenarios.iter().filter(|scenario| has_evidence(scenario)) {
         evidence(dir, scenario, output)?;
@@ -106,6 +113,10 @@ pub(crate) fn conformance_report(
     let left_out =
         left_out.iter().map(|scenario| LeftOut { name: scenario.name.clone(), features: scenario.features.clone() });
     let left_out: Vec<LeftOut> = left_out.collect();
+    if record.impatient {
+        dir.note("no ConformanceReport of a run that judged before the time was up (--impatient)");
+        return Ok(());
+    }
     // Other dialects have no report of that kind.
     if let Some(release) = &record.target.gateway_api_version {
         let (report, withheld) =

@@ -22,6 +22,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         options_from: _,
         contract,
         known_failures,
+        baseline: _,
         skip_preflight,
         format: _,
         identity: _,
@@ -34,6 +35,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         fail_fast: _,
         repeat: _,
         timing,
+        impatient,
         timeout_scale,
         dial,
         dial_proxy,
@@ -73,6 +75,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.all("--service-token", service_token);
     line.all("--service-ca", service_ca);
     line.one("--timing", timing.and_then(|timing| timing.to_possible_value()).map(|value| value.get_name().to_owned()));
+    line.flag("--impatient", *impatient);
     #[allow(clippy::float_cmp, reason = "only the default itself goes without saying")]
     line.one("--timeout-scale", (*timeout_scale != 1.0).then_some(timeout_scale));
     line.all("--dial", dial);
@@ -161,7 +164,7 @@ mod tests {
     #[case::nothing("", "")]
     #[case::selection("httproute-* GEP1364-41", "")]
     #[case::how_it_goes_about_it(
-        "--jobs 3 --fail-fast --repeat 2 --keep always --skip tcproute-* --shard 1/2 --report-dir x --logs-from a/b=c --format json",
+        "--jobs 3 --fail-fast --repeat 2 --keep always --skip tcproute-* --shard 1/2 --report-dir x --baseline y --logs-from a/b=c --format json",
         ""
     )]
     #[case::who("--organization us --project it --contact me --mode default", "")]

@@ -7,6 +7,7 @@ use gateproof_report::record::RunRecord;
 use gateproof_report::terminal::{self, printable};
 use gateproof_testbed::TestbedError;
 
+use super::baseline::{Baseline, BaselineArg};
 use super::causes::{causes, to_rerun};
 use super::each::Documents;
 use super::options::{Selected, Selection, Target, connect_failure, known_failures};
@@ -64,6 +65,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(crate) known_failures: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArg,
+
     /// Do not ask first whether a named cluster can be tested; see `gateproof preflight`
     #[arg(long)]
     pub(crate) skip_preflight: bool,
@@ -82,6 +86,7 @@ Examples:
   gateproof run GEP1364-41 --target embedded:ignores-reference-grants
   gateproof run --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
   gateproof run --rerun-failed gateproof-report
+  gateproof run --baseline last-green                         report.html begins with what is news
   gateproof run --shard 2/4 --report-dir part-2               a quarter of it, for one of four machines
   gateproof run --dialect gateway-api,kuadrant,aso
   gateproof run 'aso-*' KUADRANT-22 --dialect kuadrant,aso    each in the dialect that has it
@@ -134,9 +139,11 @@ async fn one(mut args: Args, dir: &mut ReportDir) -> Outcome {
     if !args.select_again()? {
         return Ok(exit_codes::PASSED);
     }
-    args.tuning.read_features(&args.selection.dialect.suite()?)?;
+    let suite = args.selection.dialect.suite()?;
+    let baseline = args.baseline.read(suite.dialect.name())?;
+    args.tuning.read_features(&suite)?;
     dir.take()?;
-    let prepared = prepared(args).await?;
+    let prepared = prepared(args, baseline).await?;
     interrupt::clean_up_on_ctrl_c(&prepared.options)?;
     carried_out(prepared, dir, Reporter::new(), &mut Documents::default()).await
 }
@@ -144,14 +151,15 @@ async fn one(mut args: Args, dir: &mut ReportDir) -> Outcome {
 /// A run whose arguments are read, and mean something.
 pub(super) struct Prepared {
     args: Args,
+    baseline: Option<Baseline>,
     /// What they come to.
     pub(super) options: RunOptions,
     /// What is selected.
     pub(super) scenarios: Vec<Scenario>,
 }
 
-/// Reads the arguments of a run for one dialect.
-pub(super) async fn prepared(mut args: Args) -> Result<Prepared, Failure> {
+/// Reads the arguments of a run for one dialect, but for the run before, which is read by now.
+pub(super) async fn prepared(mut args: Args, baseline: Option<Baseline>) -> Result<Prepared, Failure> {
     let Selected { suite, chosen, all } = args.selection.among_all()?;
     let part = args.shard.map(|shard| Part { part: shard.part, parts: shard.parts, whole: origin::manifests(&chosen) });
     let scenarios = match args.shard {
@@ -173,7 +181,7 @@ pub(super) async fn prepared(mut args: Args) -> Result<Prepared, Failure> {
     let unreadable = |error| Failure::usage(error, "nothing was applied");
     options.suite = Some(suite.digest().map_err(unreadable)?);
     options.part = part;
-    Ok(Prepared { args, options, scenarios })
+    Ok(Prepared { args, baseline, options, scenarios })
 }
 
 fn too_many(shard: Shard, selected: usize) -> Failure {
@@ -188,13 +196,15 @@ pub(super) async fn carried_out(
     mut reporter: Reporter,
     documents: &mut Documents,
 ) -> Outcome {
-    let Prepared { args, mut options, scenarios } = prepared;
+    let Prepared { args, baseline, mut options, scenarios } = prepared;
     dir.begin()?;
     options.events_file = Some(dir.events_file()?);
+    options.took = dir.took(&options.target.name());
     if let Some(text) = options_from::file(&options.arguments) {
         dir.write(&[OPTIONS], &text)?;
         options.options_file = Some(args.report_dir.join(OPTIONS).display().to_string());
     }
+    reporter.watch(&options.waits);
     let output = match run::run(options, scenarios, &mut reporter).await {
         Err(RunError::Interrupted) => {
             tell!("interrupted before anything was applied");
@@ -203,7 +213,7 @@ pub(super) async fn carried_out(
         output => output.map_err(run_failure)?,
     };
     reporter.finish();
-    reports::write(dir, &output, &args.identity)?;
+    reports::write(dir, &output, &args.identity, baseline.as_ref())?;
     dir.finish()?;
 
     if args.format.format == Format::Json {

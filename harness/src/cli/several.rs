@@ -5,6 +5,7 @@ use std::path::Path;
 use futures::{StreamExt, stream};
 use indicatif::MultiProgress;
 
+use super::baseline::BaselineArg;
 use super::each::{Documents, gravest};
 use super::options::{Selection, Target, scenarios_of};
 use super::output::{Format, tell};
@@ -107,7 +108,11 @@ fn share(jobs: usize, dialects: usize) -> usize {
 async fn made_ready(runs: Vec<(String, Args)>, is_embedded: bool) -> Result<Vec<(String, Prepared)>, Refused> {
     let (mut ready, mut refused) = (Vec::new(), Refused::default());
     for (name, args) in runs {
-        match prepared(args).await {
+        let read = match args.baseline.read(&name) {
+            Ok(baseline) => prepared(args, baseline).await,
+            Err(failure) => Err(failure),
+        };
+        match read {
             Ok(one) => ready.push((name, one)),
             Err(failure) => refused.failures.push((name, failure)),
         }
@@ -274,7 +279,9 @@ pub(super) fn each(args: &Args, cluster: Cluster) -> Result<Vec<(String, Args)>,
     let run = |(part, identity): (Aimed, _)| {
         let Aimed { name, selection, target, tuning, .. } = part;
         let report_dir = Path::new(&args.report_dir).join(&name);
-        (name, Args { selection, target, tuning, identity, report_dir, ..args.clone() })
+        // The run before was one of these dialects, too.
+        let baseline = BaselineArg { baseline: args.baseline.baseline.as_ref().map(|dir| dir.join(&name)) };
+        (name, Args { selection, target, tuning, identity, report_dir, baseline, ..args.clone() })
     };
     Ok(parts.into_iter().zip(identities).map(run).collect())
 }

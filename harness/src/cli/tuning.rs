@@ -33,6 +33,9 @@ pub(crate) struct Tuning {
     /// The table of time limits to start from; that of the target's kind unless given
     #[arg(long, value_enum)]
     pub(crate) timing: Option<TimingArg>,
+    /// Judge a wrong status once it stands still, for a quick look: such a run is no ground for a ConformanceReport
+    #[arg(long)]
+    pub(crate) impatient: bool,
     /// Multiply every time budget
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub(crate) timeout_scale: f64,
@@ -165,6 +168,7 @@ impl Tuning {
             TimingArg::Embedded => Timing::of(TimingProfile::Embedded),
             TimingArg::Real => Timing::of(TimingProfile::Real),
         });
+        options.impatient = self.impatient;
         options.timeout_scale = self.timeout_scale;
         options.dial = self.dial.clone();
         options.dial_proxy.clone_from(&self.dial_proxy);

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use gateproof_report::html;
 use gateproof_report::terminal::printable;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,13 +11,12 @@ use serde_json::Value;
 
 use super::merge::{self, is_of_pods};
 use super::output::{self, Format, FormatArg, say};
-use super::recorded::{self, JudgedBy, Recorded};
-use super::report_dir::{CONFORMANCE, EVENTS, LIST, OPTIONS};
+use super::recorded::{self, JudgedBy, Log, Recorded};
+use super::report_dir::{CONFORMANCE, EVENTS, HTML, LIST, OPTIONS};
 use super::reports;
 use super::shelf::{Held, Shelf as _};
 use super::{Failure, Outcome, options_from};
 use crate::exit_codes;
-use crate::log::Event;
 use crate::run::RunOutput;
 
 /// How deep a report directory is: folders within it, and within those.
@@ -25,7 +24,8 @@ const DEPTH: usize = 3;
 
 /// Derive every report of a directory anew from its log, and say which are not as they were written.
 ///
-/// The log itself cannot be held against anything, nor can what the controller's Pods said and what the user said of the implementation.
+/// The log itself cannot be held against anything, nor can what the controller's Pods said, what the user said of the implementation, and
+/// what report.html says of a baseline.
 /// Whoever edits the log and all that is made of it leaves no trace.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -105,13 +105,19 @@ impl State {
 
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
-    let recorded = recorded::read(&args.dir, &args.by)?;
+    let recorded = recorded::read_whatever_its_record(&args.dir, &args.by)?;
     let derived = derived(&recorded)?;
-    let there = files_in(&args.dir)?;
+    let mut there = files_in(&args.dir)?;
+    let has_news = without_news(&mut there);
     let logs: BTreeSet<String> =
         recorded.logs.iter().filter_map(|log| Some(log.file.file_name()?.to_str()?.to_owned())).collect();
     let beside = Beside { logs, has_conformance: !recorded.is_old };
-    let verified = Verified { files: checked(&derived, &there, &beside), notes: notes(&recorded)? };
+    let mut verified = Verified { files: checked(&derived, &there, &beside), notes: notes(&recorded)? };
+    if has_news {
+        verified
+            .notes
+            .push(format!("{HTML} begins with news against a baseline, which cannot be held against the log"));
+    }
     match args.format.format {
         Format::Json => output::json(&verified)?,
         Format::Text => print(&verified),
@@ -137,15 +143,15 @@ fn derived(recorded: &Recorded) -> Result<BTreeMap<String, String>, Failure> {
                 kept: Vec::new(),
                 logs: BTreeMap::new(),
             };
-            reports::write(&mut held, &output, &identity)?;
+            reports::write(&mut held, &output, &identity, None)?;
             held
         }
         logs => {
             // Where the whole has its options is for whoever put it together to say.
             record.options_file.clone_from(&recorded.record.options_file);
             let mut held = Held::of(recorded.dir.join(EVENTS));
-            let logs: Vec<&[Arc<Event>]> = logs.iter().map(|log| &*log.events).collect();
-            merge::write(&mut held, &record, &logs, &left_out, &identity)?;
+            let logs: Vec<&Log> = logs.iter().collect();
+            merge::write(&mut held, &record, &logs, &left_out, &identity, None)?;
             held
         }
     };
@@ -167,6 +173,14 @@ impl Beside {
         let of_pods = file.starts_with("failures/") && file.rsplit('/').next().is_some_and(is_of_pods);
         of_pods || (file == CONFORMANCE && !self.has_conformance)
     }
+}
+
+/// Takes what is news against a baseline out of the page that is there, for no log has it; whether there was any.
+fn without_news(there: &mut BTreeMap<String, Option<String>>) -> bool {
+    let Some(Some(page)) = there.get_mut(HTML) else { return false };
+    let Some(plain) = html::without_news(page) else { return false };
+    *page = plain;
+    true
 }
 
 /// How every file is. Files that are there come with their text, if it is one.
@@ -195,10 +209,13 @@ fn checked(
     names.into_iter().filter_map(one).collect()
 }
 
-/// Whether two texts say the same. Objects that were put together from a log have their fields in another order.
+/// Whether two texts say the same. Objects that were put together from a log have their fields in another order, and nothing more or less: a
+/// field that is there twice counts for whoever reads its first value.
 fn is_alike(file: &str, one: &str, other: &str) -> bool {
     let value = |line: &str| serde_json::from_str::<Value>(line).ok();
-    let same = |(one, other): (&str, &str)| one == other || value(one).is_some_and(|it| Some(it) == value(other));
+    let same = |(one, other): (&str, &str)| {
+        one == other || (one.len() == other.len() && value(one).is_some_and(|it| Some(it) == value(other)))
+    };
     one == other
         || (file.ends_with(".jsonl")
             && one.ends_with('\n') == other.ends_with('\n')
@@ -320,6 +337,7 @@ mod tests {
     #[case::order("a.jsonl", "{\"a\":1,\"b\":2}\n", "{\"b\":2,\"a\":1}\n", true)]
     #[case::value("a.jsonl", "{\"a\":1}\n", "{\"a\":2}\n", false)]
     #[case::more("a.jsonl", "{}\n", "{}\n{}\n", false)]
+    #[case::twice("a.jsonl", "{\"a\":1}\n", "{\"a\":2,\"a\":1}\n", false)]
     #[case::no_end("a.jsonl", "{}\n", "{}", false)]
     #[case::no_data("a.jsonl", "{a\n", "{b\n", false)]
     #[case::of_another_form("a.json", "{\"a\":1,\"b\":2}\n", "{\"b\":2,\"a\":1}\n", false)]

@@ -1,0 +1,41 @@
+//! `--baseline BEFORE`: the run that `report.html` says news against.
+
+use std::path::PathBuf;
+
+use gateproof_report::diff::{self, Diff, Gate, Side};
+use gateproof_report::record::RunRecord;
+
+use super::Failure;
+use super::diff::records;
+
+/// Which run came before.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct BaselineArg {
+    /// An earlier run, or a directory of runs: report.html begins with what is news against it
+    #[arg(long, value_name = "BEFORE")]
+    pub(crate) baseline: Option<PathBuf>,
+}
+
+/// The runs before.
+pub(crate) struct Baseline(Vec<RunRecord>);
+
+impl BaselineArg {
+    /// Reads it, for a run of this dialect. What is wrong with it is said before that run begins, and before its reports take the place of
+    /// those of the run before.
+    pub(crate) fn read(&self, dialect: &str) -> Result<Option<Baseline>, Failure> {
+        let Some(path) = &self.baseline else { return Ok(None) };
+        let runs = records(path)?;
+        if let Some(other) = runs.iter().map(|run| &*run.target.dialect).find(|other| *other != dialect) {
+            let problem = format!("{}: a run of the dialect {other}, and this one is of {dialect}", path.display());
+            return Err(Failure::usage(problem, "name a run of the same dialect with --baseline"));
+        }
+        Ok(Some(Baseline(runs)))
+    }
+}
+
+impl Baseline {
+    /// What is news.
+    pub(crate) fn news(&self, here: &RunRecord) -> Option<Diff> {
+        Some(diff::diff(&Side::of(&self.0)?, &Side::of([here])?, &Gate::default()))
+    }
+}
