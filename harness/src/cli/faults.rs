@@ -1,6 +1,7 @@
 //! `gateproof faults`: the kill matrix.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +13,7 @@ use super::options::{scenarios_of, unknown_of};
 use super::output::{Format, say, tell};
 use super::run::run_failure;
 use super::shard::Shard;
-use super::{Failure, Outcome, own};
+use super::{Failure, Outcome, measured, own};
 use crate::dialects::Reference;
 use crate::exit_codes;
 use crate::kill::{self, Extent, Matrix, Plan, Proof, ShownBy, Varied, Watcher};
@@ -37,7 +38,10 @@ Examples:
   gateproof faults --pinpoint --scenario 'httproute-mirror*'
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail
   gateproof faults --variants               every scenario on every legal variant; nothing may complain
-  gateproof faults --variants --crds FILE   the same with the definitions of another release")]
+  gateproof faults --variants --crds FILE   the same with the definitions of another release
+  gateproof faults --diagnose RUNS          how often `report diagnose` is right: each fault beside a legal variant
+  gateproof faults --diagnose RUNS --shard 1/9
+                                            one in nine of them, and what RUNS has already")]
 pub(crate) struct Args {
     #[command(flatten)]
     dialect: DialectArg,
@@ -69,6 +73,10 @@ pub(crate) struct Args {
     /// hold there, or is missing, is looked for
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "variants", "format"])]
     table: bool,
+    /// Measure what `gateproof report diagnose` says: each fault is run beside a legal variant, and its record kept in this folder.
+    /// What is there is not run again; all records there are asked about, as they are and cut, with the fault known and not
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["holes", "pinpoint", "inversion", "variants", "table", "format"])]
+    diagnose: Option<PathBuf>,
     /// With --pinpoint, --inversion or --variants: these scenarios alone, by globs
     #[arg(long = "scenario", value_name = "GLOB")]
     only: Vec<String>,
@@ -117,6 +125,12 @@ pub(crate) async fn run(args: Args) -> Outcome {
 
 /// What each of several dialects is asked, with its name: about the faults and the scenarios that are its own.
 fn of_each(args: &Args) -> Result<Vec<(String, Args)>, Failure> {
+    if args.diagnose.is_some() {
+        return Err(Failure::usage(
+            "--diagnose is about runs of one dialect, and these are several",
+            "name one of them",
+        ));
+    }
     if args.table {
         let help = "name the dialect whose table is meant";
         return Err(Failure::usage(
@@ -172,6 +186,10 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
         plan.crds = crds::read(source).await?;
     }
     let lines = Lines::default();
+    if let Some(folder) = &args.diagnose {
+        let known = ShownBy::faults(plan.reference, edition.as_deref()).map_err(malformed)?;
+        return measured::run(&plan, &known, &shown_by, (folder, args.seed), &lines).await;
+    }
     if args.inversion {
         let (negated, untried) = kill::negated(&plan.scenarios);
         let found = kill::invert_all(&plan, negated, &lines).await.map_err(run_failure)?;

@@ -22,6 +22,7 @@ mod lint;
 mod list;
 mod man;
 mod matrix;
+mod measured;
 mod merge;
 mod options;
 mod options_from;

@@ -8,6 +8,17 @@ use gateproof_testbed::KnownFault;
 use crate::kill::{Showing, ShownBy};
 use crate::scenario::pattern::matches;
 
+/// Of a hundred expectations that show a fault and were tried, no more may have passed.
+const MISSING: usize = 20;
+/// Of a hundred expectations that show a fault, so many must have been tried before it is named: the rest might speak against it.
+const TRIED: usize = 50;
+/// And of a hundred of these more must not have failed somewhere else: what fails there most of the time is another mistake.
+const TOLD: usize = 50;
+/// What is known to fail under a fault, to this power, is how many failures it may explain: one vouches for one more by a clause that the fault
+/// breaks, two for six more, three for 24. Most mistakes that break a clause are not the one that is known, and of those that fail
+/// where it would, few fail in several places where it would.
+const VOUCHES: u32 = 3;
+
 /// What failed in a run, and what passed.
 pub(super) struct Seen<'a> {
     /// What failed first in each scenario that failed, and what failed in the same step: which comes first may be a matter of time.
@@ -42,13 +53,19 @@ impl<'a> Seen<'a> {
         self.failed.keys().copied().chain(broken).collect()
     }
 
+    /// Whether a scenario passed or failed.
+    fn has_run(&self, scenario: &str) -> bool {
+        self.passed.contains(scenario) || self.failed.contains_key(scenario)
+    }
+
     /// Whether what is said to show a fault does, and in what; nothing if the run says neither.
     fn shows(&self, showing: &'a Showing) -> Option<(&'a str, bool)> {
         let scenario = &*showing.scenario;
         if let Some(rule) = self.rules.get(&*showing.expectation) {
-            let has_run = self.passed.contains(scenario) || self.failed.contains_key(scenario);
-            let is_there = rule.breaches.iter().any(|breach| repeat_of(&breach.scenario).0 == scenario);
-            return (has_run || is_there).then_some((&*rule.name, is_there));
+            // What is nobody's own is seen in whatever ran.
+            let mut places = rule.breaches.iter().map(|breach| repeat_of(&breach.scenario).0);
+            let is_there = places.any(|place| place.is_empty() || place == scenario);
+            return (self.has_run(scenario) || is_there).then_some((&*rule.name, is_there));
         }
         match self.failed.get(scenario) {
             Some(findings) if findings.iter().any(|one| matches(&showing.expectation, &one.expectation)) => {
@@ -77,34 +94,55 @@ pub(super) struct Suspect<'a> {
     pub(super) named: BTreeSet<&'a str>,
     /// What shows the fault, and passed.
     pub(super) missing: BTreeSet<&'a str>,
-    /// How much of what shows the fault was seen.
-    pub(super) confirmed: usize,
+    /// How much of what shows the fault was run, of a hundred.
+    tried: usize,
+    /// And how much of that says something, of a hundred: of what failed somewhere else it cannot be told.
+    told: usize,
+    /// How much of what it explains is known to fail first under it, not by a clause alone.
+    known: usize,
 }
 
 impl<'a> Suspect<'a> {
     pub(super) fn of(fault: &'a KnownFault, shown_by: &'a ShownBy, seen: &Seen<'a>) -> Option<Suspect<'a>> {
-        let told: Vec<(&str, bool)> = shown_by.of(fault.name).iter().filter_map(|one| seen.shows(one)).collect();
+        let listed = shown_by.of(fault.name);
+        let told: Vec<(&str, bool)> = listed.iter().filter_map(|one| seen.shows(one)).collect();
         let named: BTreeSet<&str> = told.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
         if named.is_empty() {
             return None;
         }
         let missing = told.iter().filter(|(name, is_there)| !is_there && !named.contains(name));
-        let is_declared = |clauses: &[String]| clauses.iter().any(|clause| fault.clauses.contains(&&**clause));
-        let follows = |scenario: &str, one: &Finding| {
-            is_declared(&one.clauses) || shown_by.is_beside(fault.name, scenario, &one.expectation)
+        let is_declared = |one: &&Finding| one.clauses.iter().any(|clause| fault.clauses.contains(&&**clause));
+        let is_beside = |name: &str, one: &&Finding| shown_by.is_beside(fault.name, name, &one.expectation);
+        let besides = seen.failed.iter().filter(|(name, all)| all.iter().any(|one| is_beside(name, one)));
+        let known: BTreeSet<&str> = besides.map(|(name, _)| *name).chain(named.iter().copied()).collect();
+        let scenarios = seen.failed.iter().filter(|(_, all)| all.iter().any(|one| is_declared(one)));
+        let is_broken = |rule: &&&ContractRecord| {
+            !rule.breaches.is_empty() && rule.clauses.iter().any(|clause| fault.clauses.contains(&&**clause))
         };
-        let scenarios = seen.failed.iter().filter(|(name, all)| all.iter().any(|one| follows(name, one)));
-        let rules = seen.rules.values().filter(|rule| !rule.breaches.is_empty() && is_declared(&rule.clauses));
         let mut explains: BTreeSet<&str> = scenarios.map(|(name, _)| *name).collect();
-        explains.extend(rules.map(|rule| &*rule.name));
-        explains.extend(&named);
+        explains.extend(seen.rules.values().filter(is_broken).map(|rule| &*rule.name));
+        explains.extend(&known);
+        let run = listed.iter().filter(|one| seen.has_run(&one.scenario)).count();
         Some(Suspect {
             fault,
             explains,
             missing: missing.map(|(name, _)| *name).collect(),
-            confirmed: named.len(),
+            tried: run * 100 / listed.len(),
+            told: told.len() * 100 / run.max(1),
+            known: known.len(),
             named,
         })
+    }
+
+    /// Whether little enough of what it would have caused passed.
+    pub(super) fn is_likely(&self) -> bool {
+        self.missing.len() * 100 <= MISSING * (self.missing.len() + self.named.len())
+    }
+
+    /// Whether it may be named as a cause: enough of what shows it was run, most of that says something, and what is explained by no
+    /// more than a clause is vouched for by what is known to fail.
+    pub(super) fn is_sure(&self) -> bool {
+        self.tried >= TRIED && self.told > TOLD && self.explains.len() <= self.known.pow(VOUCHES).max(2)
     }
 
     /// Whether the run cannot tell the two apart.

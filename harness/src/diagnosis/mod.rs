@@ -6,6 +6,7 @@
 //! where none do, nothing is named but what comes near.
 
 mod evidence;
+mod measure;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -17,11 +18,10 @@ use serde::Serialize;
 
 use crate::kill::ShownBy;
 use evidence::{Seen, Suspect};
+pub use measure::{Measured, Tally};
 
 /// Causes are named if they explain this many of a hundred failures.
 const EXPLAINED: usize = 80;
-/// And no more of what one would have caused may have passed, of a hundred that were tried.
-const MISSING: usize = 20;
 /// How much heavier what is missing weighs than what is explained.
 const WEIGHT: usize = 4;
 /// How many causes are named as near, if none fits.
@@ -70,35 +70,46 @@ impl Diagnosis {
         }
         let mut suspects: Vec<Suspect<'_>> =
             faults.iter().filter_map(|fault| Suspect::of(fault, shown_by, &seen)).collect();
-        suspects.retain(|one| one.missing.len() * 100 <= MISSING * (one.missing.len() + one.confirmed));
-        let chosen = fewest(&suspects);
-        let explained: BTreeSet<&str> = chosen.iter().flat_map(|one| one.explains.iter().copied()).collect();
+        suspects.retain(Suspect::is_likely);
         let all = seen.failures();
-        let fits = explained.len() * 100 >= EXPLAINED * all.len();
-        let limit = if fits { chosen.len() } else { NEAR };
+        // What is not sure enough to be named may still come near.
+        let likely: Vec<&Suspect<'_>> = suspects.iter().collect();
+        let sure: Vec<&Suspect<'_>> = suspects.iter().filter(|one| one.is_sure()).collect();
+        let mut chosen = fewest(&sure);
+        let fits = explained(&chosen).len() * 100 >= EXPLAINED * all.len();
+        if !fits {
+            chosen = fewest(&likely);
+            chosen.truncate(NEAR);
+        }
+        let explained = explained(&chosen);
         Some(Diagnosis {
             failures: all.len(),
             explained: explained.len(),
             fits,
-            causes: chosen.iter().take(limit).map(|one| cause(one, &suspects)).collect(),
+            causes: chosen.iter().map(|one| cause(one, &likely)).collect(),
             unexplained: all.iter().filter(|name| !explained.contains(*name)).map(|name| (*name).to_owned()).collect(),
         })
     }
 }
 
+/// What any of them explains.
+fn explained<'a>(suspects: &[&Suspect<'a>]) -> BTreeSet<&'a str> {
+    suspects.iter().flat_map(|one| one.explains.iter().copied()).collect()
+}
+
 /// A few suspects that together explain what all of them explain, the one that explains most first.
-fn fewest<'a, 'b>(suspects: &'a [Suspect<'b>]) -> Vec<&'a Suspect<'b>> {
-    let mut open: BTreeSet<&str> = suspects.iter().flat_map(|one| one.explains.iter().copied()).collect();
-    let mut chosen: Vec<&Suspect<'_>> = Vec::new();
+fn fewest<'a, 'b>(suspects: &[&'a Suspect<'b>]) -> Vec<&'a Suspect<'b>> {
+    let mut open = explained(suspects);
+    let mut chosen: Vec<&'a Suspect<'b>> = Vec::new();
     while !open.is_empty() {
-        let worth = |one: &&Suspect<'_>| {
+        let worth = |one: &&&Suspect<'_>| {
             let new = |names: &BTreeSet<&str>| names.iter().filter(|name| open.contains(*name)).count();
             // What is named for a fault weighs twice. What it would have caused and is missing weighs more than what it explains.
             let (for_it, against) = (new(&one.explains) + new(&one.named), WEIGHT * one.missing.len());
             (for_it.cast_signed() - against.cast_signed(), Reverse(one.fault.clauses.len()), Reverse(one.fault.name))
         };
         let best = suspects.iter().filter(|one| one.explains.iter().any(|name| open.contains(name))).max_by_key(worth);
-        let Some(best) = best else { break };
+        let Some(best) = best.copied() else { break };
         open.retain(|name| !best.explains.contains(name));
         chosen.push(best);
     }
@@ -121,8 +132,8 @@ fn fewest<'a, 'b>(suspects: &'a [Suspect<'b>]) -> Vec<&'a Suspect<'b>> {
     chosen
 }
 
-fn cause(one: &Suspect<'_>, all: &[Suspect<'_>]) -> Cause {
-    let is_alike = |other: &&Suspect<'_>| other.fault.name != one.fault.name && other.looks_like(one);
+fn cause(one: &Suspect<'_>, all: &[&Suspect<'_>]) -> Cause {
+    let is_alike = |other: &&&Suspect<'_>| other.fault.name != one.fault.name && other.looks_like(one);
     let text = |names: &BTreeSet<&str>| names.iter().map(|name| (*name).to_owned()).collect();
     Cause {
         fault: one.fault.name.to_owned(),

@@ -29,7 +29,7 @@ const LOOKS: usize = 3;
 
 /// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
 /// one of them would meet in its lanes.
-const JOBS: usize = 8;
+pub(super) const JOBS: usize = 8;
 
 /// Runs every fault of the plan and makes the matrix.
 pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Matrix {
@@ -127,7 +127,7 @@ async fn with(
 }
 
 /// The scenarios that a fault is run with; `clauses` are those of each.
-fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &KnownFault, listed: &[Showing]) -> BTreeSet<usize> {
+pub(super) fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &KnownFault, listed: &[Showing]) -> BTreeSet<usize> {
     let position = |name: &str| plan.scenarios.iter().position(|one| one.name == name);
     let mut chosen: BTreeSet<usize> = listed.iter().filter_map(|showing| position(&showing.scenario)).collect();
     let (seed, strangers) = match &plan.extent {
@@ -155,7 +155,7 @@ fn about_any<'a>(meant: &'a [&str], clauses: &'a [Vec<Arc<str>>]) -> impl Iterat
 }
 
 /// Other numbers for every fault, so that all of them together meet many scenarios.
-fn draw(seed: u64, fault: &KnownFault) -> ChaCha8Rng {
+pub(super) fn draw(seed: u64, fault: &KnownFault) -> ChaCha8Rng {
     let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(fault.name).finalize();
     ChaCha8Rng::from_seed(digest.into())
 }
