@@ -127,7 +127,12 @@ async fn with(
 }
 
 /// The scenarios that a fault is run with; `clauses` are those of each.
-pub(super) fn chosen(plan: &Plan, clauses: &[Vec<Arc<str>>], fault: &KnownFault, listed: &[Showing]) -> BTreeSet<usize> {
+pub(super) fn chosen(
+    plan: &Plan,
+    clauses: &[Vec<Arc<str>>],
+    fault: &KnownFault,
+    listed: &[Showing],
+) -> BTreeSet<usize> {
     let position = |name: &str| plan.scenarios.iter().position(|one| one.name == name);
     let mut chosen: BTreeSet<usize> = listed.iter().filter_map(|showing| position(&showing.scenario)).collect();
     let (seed, strangers) = match &plan.extent {
