@@ -10,8 +10,11 @@ mod proof;
 
 use std::collections::BTreeSet;
 
+use futures::{StreamExt, TryStreamExt};
+use gateproof::diagnosis::Measured;
 use gateproof::dialects::Reference;
-use gateproof::kill::{Complaint, Extent, Plan, ShownBy, drive, faults_named};
+use gateproof::kill::{Complaint, Extent, Plan, ShownBy, drive, faults_named, record};
+use gateproof_report::record::RunRecord;
 use proof::{Quiet, SEED, sample};
 
 /// The program's own: runs side by side would wait for each other in that of the system.
@@ -20,6 +23,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// One in how many faults the sample has.
 const ONE_IN: usize = 3;
+
+/// How many faults are run to ask what the run looks like.
+const DIAGNOSED: usize = 10;
 
 /// One in how many faults may be complained of at first sight only: on a busy machine a status may come after the
 /// settling that it should spoil. Beyond that it would be the second look that proves, not the first. What the machine was
@@ -75,4 +81,20 @@ async fn every_fault_is_noticed_for_what_it_declares() {
     assert_eq!(standing, [], "faults that are not noticed as they should be");
     assert!(passing <= first.rows.len() / PASSING, "{passing} faults were complained of at first sight only");
     assert!(first.signatures >= 50, "only {} faults can be told apart", first.signatures);
+}
+
+/// What a run is said to look like, it was under; and where that is not known, nothing is said. Some faults, each beside a legal
+/// variant with what shows it and one more; `gateproof faults --diagnose` has more of both.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_look_like_what_they_were_under_or_like_nothing() {
+    let (plan, table) = (plan(), table());
+    let faults = sample(plan.faults.clone(), DIAGNOSED);
+    let runs = futures::stream::iter(faults.iter().map(|fault| record(&plan, fault, &table)));
+    let runs = runs.buffer_unordered(plan.targets).try_filter_map(|run| std::future::ready(Ok(run)));
+    let records: Vec<RunRecord> = runs.try_collect().await.expect("the embedded target can be tested");
+    let found = Measured::of(&records, &plan.faults, &table, SEED);
+    println!("{found:#?}");
+    assert_eq!(records.len(), faults.len());
+    assert!(found.whole.right * 10 >= faults.len() * 7, "{:?} of {}", found.whole, faults.len());
+    assert!(found.whole_unlisted.nothing * 10 >= found.whole_unlisted.asked() * 9, "{:?}", found.whole_unlisted);
 }

@@ -115,7 +115,7 @@ impl<'a> Suspect<'a> {
         let is_beside = |name: &str, one: &&Finding| shown_by.is_beside(fault.name, name, &one.expectation);
         let besides = seen.failed.iter().filter(|(name, all)| all.iter().any(|one| is_beside(name, one)));
         let known: BTreeSet<&str> = besides.map(|(name, _)| *name).chain(named.iter().copied()).collect();
-        let scenarios = seen.failed.iter().filter(|(_, all)| all.iter().any(|one| is_declared(one)));
+        let scenarios = seen.failed.iter().filter(|(_, all)| all.iter().any(&is_declared));
         let is_broken = |rule: &&&ContractRecord| {
             !rule.breaches.is_empty() && rule.clauses.iter().any(|clause| fault.clauses.contains(&&**clause))
         };

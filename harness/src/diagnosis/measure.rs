@@ -25,8 +25,6 @@ const TAKEN: usize = 3;
 const DRAWN: usize = 300;
 /// Of a hundred runs whose cause is not known, nothing may be named of so many at least.
 const HONEST: usize = 90;
-/// What no target is without.
-const ALWAYS: [&str; 2] = ["Gateway", "HTTPRoute"];
 
 /// What was said of runs of one sort.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -260,10 +258,13 @@ fn unknown(record: &RunRecord, fault: &KnownFault, shown_by: &ShownBy) -> Vec<St
     found
 }
 
-/// The record of a run without a third of the features, and of the scenarios.
+/// The record of a run without a third of the scenarios, and of the features: but for those that most scenarios need, without which
+/// there would be no run.
 fn cut(record: &RunRecord, draw: &mut ChaCha8Rng) -> RunRecord {
     let features: BTreeSet<&str> = record.scenarios.iter().flat_map(|one| &one.features).map(String::as_str).collect();
-    let features: Vec<&str> = features.into_iter().filter(|name| !ALWAYS.contains(name)).collect();
+    let needs = |name: &str| record.scenarios.iter().filter(|one| one.features.iter().any(|own| own == name)).count();
+    let features: Vec<&str> =
+        features.into_iter().filter(|name| needs(name) * 2 <= record.scenarios.len()).collect();
     let off: BTreeSet<&str> = features.choose_multiple(draw, features.len() / TAKEN).copied().collect();
     let names: BTreeSet<&str> = record.scenarios.iter().map(|one| repeat_of(&one.name).0).collect();
     let names: Vec<&str> = names.into_iter().collect();

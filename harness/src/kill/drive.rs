@@ -25,7 +25,7 @@ const OTHERS: usize = 10;
 /// The same for a sample.
 const FEW_OTHERS: usize = 1;
 /// How often a fault is looked at, at most.
-const LOOKS: usize = 3;
+pub(super) const LOOKS: usize = 3;
 
 /// Scenarios at once on each target. What fails waits for its deadline, so more targets cost little; more scenarios on
 /// one of them would meet in its lanes.

@@ -1,10 +1,10 @@
 //! A fault beside a legal variant, as a record: how others' implementations fail, which are no reference with one mistake.
 
-use gateproof_report::record::{ContractRecord, RunRecord};
+use gateproof_report::record::{ContractRecord, Outcome, RunRecord, ScenarioRecord};
 use gateproof_testbed::{KnownFault, KnownVariant};
 use rand::seq::IndexedRandom;
 
-use super::drive::{JOBS, chosen, draw};
+use super::drive::{JOBS, LOOKS, chosen, draw};
 use super::plan::{Extent, Plan};
 use super::shown_by::ShownBy;
 use crate::run::{self, RunError, Silent, embedded};
@@ -30,17 +30,28 @@ pub async fn record(plan: &Plan, fault: &KnownFault, shown_by: &ShownBy) -> Resu
     options.jobs = JOBS;
     options.features = embedded::held_to(plan.reference);
     let mut found: Option<RunRecord> = None;
-    // There is a target for each group of scenarios that no other one is right for.
-    for (lacking, scenarios) in by_lacking(scenarios.iter().map(|&index| plan.scenarios[index].clone())) {
-        let options = options.clone().lacking(lacking);
-        let record = run::run(options, scenarios, &mut Silent).await?.record;
-        match &mut found {
-            None => found = Some(record),
-            Some(known) => {
-                add_rules(&mut known.contract, &record.contract);
-                known.scenarios.extend(record.scenarios);
+    let mut next = scenarios;
+    for _ in 0..LOOKS {
+        // There is a target for each group of scenarios that no other one is right for.
+        for (lacking, scenarios) in by_lacking(next.iter().map(|&index| plan.scenarios[index].clone())) {
+            let options = options.clone().lacking(lacking);
+            let record = run::run(options, scenarios, &mut Silent).await?.record;
+            match &mut found {
+                None => found = Some(record),
+                Some(known) => {
+                    add_rules(&mut known.contract, &record.contract);
+                    known.scenarios.retain(|one| record.scenarios.iter().all(|again| again.name != one.name));
+                    known.scenarios.extend(record.scenarios);
+                }
             }
         }
+        // What the machine was too busy to tell is asked once more.
+        let doubtful = |index: &usize| {
+            let of_it = |one: &ScenarioRecord| one.name == plan.scenarios[*index].name;
+            let mut records = found.iter().flat_map(|record| &record.scenarios);
+            records.any(|one| of_it(one) && one.outcome == Outcome::Inconclusive)
+        };
+        next.retain(doubtful);
     }
     Ok(found)
 }

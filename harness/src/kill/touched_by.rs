@@ -87,7 +87,9 @@ mod tests {
         let mut table = TouchedBy::builtin().unwrap();
         table.0.insert("warms-up".to_owned(), vec!["tlsroute-*".to_owned()]);
         let [problem] = &problems(&table)[..] else { panic!("one problem") };
-        assert!(problem.starts_with("warms-up: touches ") && problem.ends_with(" scenarios; name the 12 that tell most"));
+        assert!(
+            problem.starts_with("warms-up: touches ") && problem.ends_with(" scenarios; name the 12 that tell most")
+        );
     }
 
     #[test]

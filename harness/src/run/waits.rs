@@ -9,9 +9,12 @@ use tokio::time::Instant;
 use crate::cluster::clock;
 use crate::judge::{Awaited, Judge};
 
+/// What each execution waits for, and since when.
+type Known = HashMap<Arc<str>, (String, Instant)>;
+
 /// The waits of all executions of a run. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct Waits(Arc<Mutex<HashMap<Arc<str>, (String, Instant)>>>);
+pub struct Waits(Arc<Mutex<Known>>);
 
 /// Something that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +41,7 @@ impl Waits {
         waits
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Arc<str>, (String, Instant)>> {
+    fn all(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

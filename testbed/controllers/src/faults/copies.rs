@@ -34,7 +34,7 @@ impl Copies {
             known.get(&request.connection.id).map(watch::Sender::subscribe)
         };
         if let Some(mut copies) = copies
-            && copies.wait_for(|copies| is_enough(copies)).await.is_err()
+            && copies.wait_for(is_enough).await.is_err()
         {
             tracing::debug!("nothing is counted any more");
         }
