@@ -16,13 +16,14 @@ use gateproof::dialects::Reference;
 use gateproof::kill::{Complaint, Extent, Plan, ShownBy, drive, faults_named, record};
 use gateproof_report::record::RunRecord;
 use proof::{Quiet, SEED, sample};
+use tokio::sync::Semaphore;
 
 /// The program's own: runs side by side would wait for each other in that of the system.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// One in how many faults the sample has.
-const ONE_IN: usize = 3;
+const ONE_IN: usize = 5;
 
 /// How many faults are run to ask what the run looks like.
 const DIAGNOSED: usize = 10;
@@ -31,6 +32,9 @@ const DIAGNOSED: usize = 10;
 /// settling that it should spoil. Beyond that it would be the second look that proves, not the first. What the machine was
 /// too busy to tell was no wrong answer, and is not counted.
 const PASSING: usize = 50;
+
+/// One proof at a time: each starts as many targets as the machine bears.
+static TURN: Semaphore = Semaphore::const_new(1);
 
 fn plan() -> Plan {
     let faults = faults_named(Reference::GatewayApi, &[]).expect("no name is wrong");
@@ -53,6 +57,7 @@ fn the_table_names_every_fault_and_what_there_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_is_noticed_for_what_it_declares() {
+    let _turn = TURN.acquire().await.expect("nobody closes it");
     let table = table();
     let mut plan = plan();
     let size = plan.faults.len().div_ceil(ONE_IN);
@@ -87,6 +92,7 @@ async fn every_fault_is_noticed_for_what_it_declares() {
 /// variant with what shows it and one more; `gateproof faults --diagnose` has more of both.
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_look_like_what_they_were_under_or_like_nothing() {
+    let _turn = TURN.acquire().await.expect("nobody closes it");
     let (plan, table) = (plan(), table());
     let faults = sample(plan.faults.clone(), DIAGNOSED);
     let runs = futures::stream::iter(faults.iter().map(|fault| record(&plan, fault, &table)));

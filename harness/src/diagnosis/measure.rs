@@ -263,8 +263,7 @@ fn unknown(record: &RunRecord, fault: &KnownFault, shown_by: &ShownBy) -> Vec<St
 fn cut(record: &RunRecord, draw: &mut ChaCha8Rng) -> RunRecord {
     let features: BTreeSet<&str> = record.scenarios.iter().flat_map(|one| &one.features).map(String::as_str).collect();
     let needs = |name: &str| record.scenarios.iter().filter(|one| one.features.iter().any(|own| own == name)).count();
-    let features: Vec<&str> =
-        features.into_iter().filter(|name| needs(name) * 2 <= record.scenarios.len()).collect();
+    let features: Vec<&str> = features.into_iter().filter(|name| needs(name) * 2 <= record.scenarios.len()).collect();
     let off: BTreeSet<&str> = features.choose_multiple(draw, features.len() / TAKEN).copied().collect();
     let names: BTreeSet<&str> = record.scenarios.iter().map(|one| repeat_of(&one.name).0).collect();
     let names: Vec<&str> = names.into_iter().collect();
