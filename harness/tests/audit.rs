@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord};
-use process::{Ended, run};
+use process::{Ended, expect, run};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -29,15 +29,6 @@ const RUN: [&str; 9] = [
 /// Runs these words, with more of them.
 fn with(dir: &Path, words: &[&str], more: &[&str]) -> Ended {
     run(dir, &[words, more].concat())
-}
-
-fn expect(ended: &Ended, code: i32, parts: &[&str]) {
-    let said = ended.said();
-    assert_eq!(ended.code, Some(code), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "no `{part}` in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
 }
 
 fn record(dir: &Path) -> RunRecord {
@@ -208,7 +199,7 @@ fn a_page_begins_with_what_is_news() {
 /// Ten times the scenarios may cost twelve times the work, and whenever a page is made of a log it is the same. `GATEPROOF` names a
 /// release. Copies of what was seen of one run stand for many scenarios: the renderer takes no notice of what is alike.
 #[test]
-#[ignore = "takes minutes: cargo test -p gateproof --test audit -- --ignored --nocapture"]
+#[ignore = "takes minutes; nightly: cargo test -p gateproof --test audit -- --ignored --nocapture"]
 fn a_page_costs_as_much_as_its_run_has() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();

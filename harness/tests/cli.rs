@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 
-use process::{Ended, run};
+use process::{expect, run};
 use rstest::rstest;
 use serde_json::Value;
 use tokio::net::TcpSocket;
@@ -17,15 +17,6 @@ const GOOD: &str = include_str!("cli/base.yaml");
 
 fn write(dir: &Path, name: &str, text: &str) {
     std::fs::write(dir.join(name), text).unwrap();
-}
-
-fn expect(ended: &Ended, code: i32, parts: &[&str]) {
-    let said = ended.said();
-    assert_eq!(ended.code, Some(code), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "no `{part}` in: {said}");
-    }
-    assert!(!said.contains("panicked") && !said.contains("Error {"), "{said}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use process::{Ended, run};
+use process::{expect, run};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -19,15 +19,6 @@ fn recorded(dir: &Path) {
     for file in ["events.jsonl", "record.json"] {
         fs::copy(from.join("with-digests").join(file), dir.join("r").join(file)).unwrap();
     }
-}
-
-fn expect(ended: &Ended, code: i32, parts: &[&str]) {
-    let said = ended.said();
-    assert_eq!(ended.code, Some(code), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "no `{part}` in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
 }
 
 fn pipe(path: &Path) {

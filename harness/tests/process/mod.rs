@@ -34,6 +34,16 @@ impl Ended {
     }
 }
 
+/// It ended so, and said all of this.
+pub fn expect(ended: &Ended, code: i32, parts: &[&str]) {
+    let said = ended.said();
+    assert_eq!(ended.code, Some(code), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "no `{part}` in: {said}");
+    }
+    assert!(!said.contains("panicked") && !said.contains("Error {"), "{said}");
+}
+
 /// Runs the binary to its end.
 pub fn run(dir: &Path, arguments: &[&str]) -> Ended {
     let output = gateproof(dir).args(arguments).output().unwrap();
