@@ -27,21 +27,20 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", "", "the cluster")
 	charts := flag.String("charts", "", "the folder `charts` of Envoy Gateway's module")
 	controller := flag.String("controller", "", "the image of Envoy Gateway")
-	proxy := flag.String("proxy", "", "the image of Envoy")
 	flag.Parse()
-	for name, value := range map[string]string{"kubeconfig": *kubeconfig, "charts": *charts, "controller": *controller, "proxy": *proxy} {
+	for name, value := range map[string]string{"kubeconfig": *kubeconfig, "charts": *charts, "controller": *controller} {
 		if value == "" {
 			fmt.Fprintf(os.Stderr, "install: -%s is missing\n", name)
 			os.Exit(2)
 		}
 	}
-	if err := install(ctx, *kubeconfig, *charts, *controller, *proxy); err != nil {
+	if err := install(ctx, *kubeconfig, *charts, *controller); err != nil {
 		fmt.Fprintln(os.Stderr, "install:", err)
 		os.Exit(1)
 	}
 }
 
-func install(ctx context.Context, kubeconfig, charts, controller, proxy string) error {
+func install(ctx context.Context, kubeconfig, charts, controller string) error {
 	folder := filepath.Join(charts, "gateway-helm")
 	chart, err := loader.LoadDir(folder)
 	if err != nil {
@@ -73,8 +72,7 @@ func install(ctx context.Context, kubeconfig, charts, controller, proxy string) 
 	step := action.NewInstall(configuration)
 	step.ReleaseName, step.Namespace, step.CreateNamespace = "eg", namespace, true
 	step.Wait, step.Timeout = true, 5*time.Minute
-	values := map[string]any{"global": map[string]any{"images": map[string]any{"envoyProxy": map[string]any{"image": proxy}}}}
-	if _, err := step.RunWithContext(ctx, chart, values); err != nil {
+	if _, err := step.RunWithContext(ctx, chart, nil); err != nil {
 		return errors.Join(errors.New("installing the chart"), err)
 	}
 	return nil
