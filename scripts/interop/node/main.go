@@ -26,6 +26,9 @@ import (
 	kubeadm "k8s.io/kubernetes/cmd/kubeadm/app/cmd"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
+	"gateproof.dev/interop/node/image"
+	"gateproof.dev/interop/node/services"
+
 	// What component-base's own main functions of these commands have: formats of logs, and metrics of versions and clients.
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
@@ -73,7 +76,7 @@ func own() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(imageCommand(), servicesCommand(), &cobra.Command{
+	root.AddCommand(image.Command(), services.Command(), &cobra.Command{
 		Use:   "names",
 		Short: "Print the names that it can be called by",
 		Args:  cobra.NoArgs,

@@ -1,4 +1,5 @@
-package main
+// Package services has what Services get from elsewhere: answers for their names, and addresses for those of type LoadBalancer.
+package services
 
 import (
 	"context"
@@ -12,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-func servicesCommand() *cobra.Command {
+// Command serves both for a cluster.
+func Command() *cobra.Command {
 	var kubeconfig, listen, network string
 	command := &cobra.Command{
 		Use:   "services",
@@ -23,7 +25,7 @@ func servicesCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--addresses: %w", err)
 			}
-			return serveServices(command.Context(), kubeconfig, listen, prefix)
+			return serve(command.Context(), kubeconfig, listen, prefix)
 		},
 	}
 	command.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster")
@@ -37,7 +39,7 @@ func servicesCommand() *cobra.Command {
 	return command
 }
 
-func serveServices(ctx context.Context, kubeconfig, listen string, network netip.Prefix) error {
+func serve(ctx context.Context, kubeconfig, listen string, network netip.Prefix) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)

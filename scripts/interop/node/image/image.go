@@ -1,4 +1,5 @@
-package main
+// Package image makes images of files, without a registry.
+package image
 
 import (
 	"archive/tar"
@@ -17,22 +18,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func imageCommand() *cobra.Command {
+// Command makes an image in a file.
+func Command() *cobra.Command {
 	var user string
 	command := &cobra.Command{
 		Use:   "image NAME ROOT FILE [ENTRYPOINT...]",
 		Short: "Make an image named NAME of the files below ROOT, in a tar FILE that a container runtime imports",
 		Args:  cobra.MinimumNArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return writeImage(args[0], args[1], args[2], user, args[3:])
+			return write(args[0], args[1], args[2], user, args[3:])
 		},
 	}
 	command.Flags().StringVar(&user, "user", "65532:65532", "who its processes are")
 	return command
 }
 
-// writeImage makes an image of one layer.
-func writeImage(reference, root, file, user string, entrypoint []string) error {
+// write makes an image of one layer.
+func write(reference, root, file, user string, entrypoint []string) error {
 	tag, err := name.NewTag(reference)
 	if err != nil {
 		return fmt.Errorf("the image's name: %w", err)
@@ -67,16 +69,16 @@ func writeImage(reference, root, file, user string, entrypoint []string) error {
 
 // archive has the files below root as a tar, all of them root's.
 func archive(root string) io.ReadCloser {
-	read, write := io.Pipe()
+	read, into := io.Pipe()
 	go func() {
-		to := tar.NewWriter(write)
+		to := tar.NewWriter(into)
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || path == root {
 				return err
 			}
 			return add(to, root, path, entry)
 		})
-		write.CloseWithError(errors.Join(err, to.Close()))
+		into.CloseWithError(errors.Join(err, to.Close()))
 	}()
 	return read
 }
