@@ -250,6 +250,26 @@ fn a_name_of_nothing_is_a_usage_error(#[case] arguments: &[&str], #[case] parts:
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "something was written");
 }
 
+/// What stands where reports are to go stays, and nothing is run for nothing.
+#[rstest]
+#[case::run(&["run", "--report-dir", "mine"])]
+#[case::run_below_it(&["run", "--report-dir", "mine/reports/of-today"])]
+#[case::run_of_several(&["run", "--dialect", "aso,kuadrant", "--report-dir", "mine"])]
+#[case::watch(&["run", "--watch", "case.yaml", "--report-dir", "mine"])]
+#[case::merge(&["report", "merge", "one", "two", "--report-dir", "mine"])]
+#[case::manual(&["man", "--output", "mine"])]
+#[case::measured(&["faults", "--diagnose", "mine"])]
+#[case::verify(&["report", "verify", "mine"])]
+#[case::requirements(&["report", "requirements", "mine"])]
+fn a_file_is_no_directory(#[case] arguments: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "mine", "mine");
+    write(dir.path(), "case.yaml", GOOD);
+    expect(&run(dir.path(), arguments), 2, &["mine is no directory"]);
+    assert_eq!(std::fs::read_to_string(dir.path().join("mine")).unwrap(), "mine");
+    assert_eq!(names(dir.path()), ["case.yaml", "mine"]);
+}
+
 /// What a nightly run asks: the same scenarios, before and after something broke.
 #[test]
 fn a_gate_fails_what_fails_newly() {
@@ -376,7 +396,7 @@ fn reports_of_anybody_stand_beside_each_other() {
 #[case::not_a_report(&["run", "--features-from", "given"], "{\n  \"format\": 1\n}\n", 2, &["given: not a ConformanceReport: line 2 column 3: unknown field `format`", "conformance-report.yaml of another run"])]
 #[case::report_without_profiles(&["run", "--features-from", "given"], "apiVersion: a\ndate: b\ngatewayAPIVersion: v1\nimplementation: {contact: [], organization: a, project: b, url: c, version: d}\nkind: ConformanceReport\nprofiles: []\n", 2, &["given claims no feature that is known"])]
 #[case::no_manifest(&["run", "-f", "given"], "", 2, &["given"])]
-#[case::reports_into_a_file(&["run", "tcproute-simple", "--report-dir", "given"], "", 3, &["cannot write given", "--report-dir"])]
+#[case::reports_into_a_file(&["run", "tcproute-simple", "--report-dir", "given"], "", 2, &["given is no directory", "--report-dir"])]
 fn a_file_of_something_else_is_refused(
     #[case] arguments: &[&str],
     #[case] text: &str,

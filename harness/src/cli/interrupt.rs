@@ -16,7 +16,11 @@ pub(crate) fn clean_up_on_ctrl_c(options: &RunOptions) -> Result<(), Failure> {
 /// The same for several runs, one after the other on the same target.
 pub(crate) fn clean_up_all_on_ctrl_c(all: &[&RunOptions]) -> Result<(), Failure> {
     let Some(target) = all.first().map(|options| options.target.clone()) else { return Ok(()) };
-    let interrupts = all.iter().map(|options| options.interrupt.clone()).collect();
+    break_off_on_ctrl_c(target, all.iter().map(|options| options.interrupt.clone()).collect())
+}
+
+/// The same of whatever these break off on a target.
+pub(crate) fn break_off_on_ctrl_c(target: TargetChoice, interrupts: Vec<Interrupt>) -> Result<(), Failure> {
     let handled = Interrupt::all_on_ctrl_c(interrupts, move |left| tell!("{}", last_words(&target, left)));
     handled.map_err(|error| Failure::environment(format!("cannot handle Ctrl-C: {error}"), "nothing was applied"))
 }

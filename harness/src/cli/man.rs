@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap_mangen::Man;
 
 use super::output::{self, say};
+use super::report_dir::can_be_directory;
 use super::{Failure, Outcome, command};
 use crate::exit_codes;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut command = command().disable_help_subcommand(true);
     command.build();
     if let Some(dir) = &args.output {
+        can_be_directory(dir, "--output")?;
         std::fs::create_dir_all(dir).map_err(|error| unwritable(dir, &error))?;
         write_all(&command, dir)?;
         say!("written to {}", dir.display());

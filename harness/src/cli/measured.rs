@@ -8,6 +8,7 @@ use gateproof_testbed::KnownFault;
 
 use super::output::say;
 use super::report::read_record;
+use super::report_dir::can_be_directory;
 use super::{Failure, Outcome};
 use crate::diagnosis::{Measured, Tally};
 use crate::exit_codes;
@@ -21,6 +22,7 @@ pub(super) async fn run(
     (folder, seed): (&Path, u64),
     watcher: &dyn Watcher,
 ) -> Outcome {
+    can_be_directory(folder, "--diagnose")?;
     std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
     let waiting: Vec<(&KnownFault, PathBuf)> = plan
         .faults

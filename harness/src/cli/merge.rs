@@ -10,7 +10,7 @@ use super::baseline::{Baseline, BaselineArg};
 use super::output::{self, Format, FormatArg, say, tell};
 use super::page::page;
 use super::recorded::{self, JudgedBy, Log, Recorded, log_of_part, unmergeable};
-use super::report_dir::{HTML, JUNIT, OPTIONS, RECORD, ReportDir, SUMMARY};
+use super::report_dir::{HTML, JUNIT, OPTIONS, RECORD, ReportDir, SUMMARY, can_be_directory};
 use super::reports::{self, IdentityArgs};
 use super::run::exit_code;
 use super::shelf::Shelf;
@@ -49,6 +49,7 @@ pub(super) struct Args {
 
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
+    can_be_directory(&args.report_dir, "--report-dir")?;
     let out = |dir: &PathBuf| std::fs::canonicalize(dir).ok();
     if let Some(dir) = args.dirs.iter().find(|dir| out(dir).is_some() && out(dir) == out(&args.report_dir)) {
         let problem = format!("{} is a part, and its reports would be taken away", dir.display());

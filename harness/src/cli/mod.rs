@@ -53,6 +53,7 @@ mod trace;
 mod trend;
 mod tuning;
 mod verify;
+mod watch;
 mod workloads;
 
 use std::process::ExitCode;

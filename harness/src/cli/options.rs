@@ -55,6 +55,11 @@ impl Selection {
     pub(crate) fn among_all(&self) -> Result<Selected, Failure> {
         let suite = self.dialect.suite()?;
         let all = scenarios_of(&suite, &self.files)?;
+        self.among(suite, all)
+    }
+
+    /// The selected ones of these, in order.
+    pub(crate) fn among(&self, suite: Suite, all: Vec<Scenario>) -> Result<Selected, Failure> {
         let mut chosen = match select::select(&all, &self.selectors, &suite.vocabulary) {
             Ok(chosen) => chosen,
             Err(error) => {

@@ -133,8 +133,9 @@ fn objects(args: &Args, permissions: &Permissions) -> Vec<Value> {
     if let Some(source) = &args.run.logs_from {
         // No selector restricts a role, but the namespace does.
         let metadata = json!({"name": format!("{name}-logs"), "namespace": source.namespace});
+        let verbs: &[&str] = if args.run.watch.is_empty() { &["list"] } else { &["list", "watch"] };
         let rules = json!([
-            {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
+            {"apiGroups": [""], "resources": ["pods"], "verbs": verbs},
             {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
         ]);
         let role = json!({"apiGroup": GROUP, "kind": "Role", "name": format!("{name}-logs")});

@@ -61,6 +61,7 @@ impl ReportDir {
     /// Takes away what an earlier run left, if there is anything that could pass for this one's, and says that this run
     /// has not ended.
     pub(crate) fn take(&mut self) -> Result<(), Failure> {
+        can_be_directory(&self.root, "--report-dir")?;
         if self.taken || !self.root.is_dir() {
             return Ok(());
         }
@@ -77,6 +78,7 @@ impl ReportDir {
 
     /// The same, and makes the directory, so that a run does not end without a place for its reports.
     pub(crate) fn begin(&mut self) -> Result<(), Failure> {
+        can_be_directory(&self.root, "--report-dir")?;
         fs::create_dir_all(&self.root).map_err(|error| self.failure(&self.root, &error))?;
         self.take()?;
         if self.taken { Ok(()) } else { self.mark(None) }
@@ -95,6 +97,11 @@ impl ReportDir {
         }
         took.retain(|_, longest| *longest > 0);
         took
+    }
+
+    /// Whether it holds no earlier run any more, and this one's, as far as that has come.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.taken
     }
 
     /// Says why the run does not end, where that can be said.
@@ -236,6 +243,21 @@ impl ReportDir {
             format!("cannot write {}: {error}", path.display()),
             "name a directory that can be written with --report-dir",
         )
+    }
+}
+
+/// That a directory is there or can be made, as far as what is on the way to it goes. `option` names it.
+///
+/// # Errors
+/// If something else stands there.
+pub(crate) fn can_be_directory(path: &Path, option: &str) -> Result<(), Failure> {
+    let there = |at: &&Path| fs::symlink_metadata(at).is_ok();
+    match path.ancestors().find(there) {
+        Some(at) if !at.is_dir() => {
+            let help = format!("name a directory with {option}, or one that is to be made");
+            Err(Failure::usage(format!("{} is no directory", at.display()), help))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         target,
         tuning,
         shard: _,
+        // Its paths are among those of the selection.
+        watch: _,
         report_dir: _,
         logs_from: _,
         rerun_failed: _,

@@ -16,7 +16,9 @@ use super::progress::Reporter;
 use super::report_dir::{OPTIONS, ReportDir, last_record};
 use super::shard::Shard;
 use super::tuning::Tuning;
-use super::{Failure, Outcome, diagnose, interrupt, options_from, own, report, reports, reproduce, served, several};
+use super::{
+    Failure, Outcome, diagnose, interrupt, options_from, own, report, reports, reproduce, served, several, watch,
+};
 use crate::cluster::api::chain;
 use crate::cluster::clean::Leftover;
 use crate::cluster::discover::DiscoverError;
@@ -40,6 +42,12 @@ pub(crate) struct Args {
     /// Run one part of the selection alone, of as many as are named, such as 2/4; `report merge` puts all of them together
     #[arg(long, value_name = "PART/PARTS")]
     pub(crate) shard: Option<Shard>,
+
+    /// Run the scenarios of PATH (a file or a folder), and again those that a change touches, until Ctrl-C: of their manifests, of files
+    /// that the options name, and with --logs-from another start of the controller. The exit code is that of the last run, and 2 if it
+    /// passed and a manifest with problems was left out
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["files", "shard", "rerun_failed", "baseline", "fail_fast"])]
+    pub(crate) watch: Vec<PathBuf>,
 
     /// Where reports go
     #[arg(long, value_name = "DIR", default_value = "gateproof-report")]
@@ -86,6 +94,7 @@ Examples:
   gateproof run GEP1364-41 --target embedded:ignores-reference-grants
   gateproof run --gateway-class my-class --context kind-dev --backend-address 172.18.0.1
   gateproof run --rerun-failed gateproof-report
+  gateproof run --watch my-scenarios                          and again whatever is edited there, until Ctrl-C
   gateproof run --baseline last-green                         report.html begins with what is news
   gateproof run --shard 2/4 --report-dir part-2               a quarter of it, for one of four machines
   gateproof run --dialect gateway-api,kuadrant,aso
@@ -101,8 +110,9 @@ pub(crate) enum ContractEffect {
 }
 
 impl Args {
-    /// Selects what is to be run again, if that was asked for. `false` if there is nothing.
+    /// Selects what is watched, and what is to be run again, if that was asked for. `false` if there is nothing.
     pub(crate) fn select_again(&mut self) -> Result<bool, Failure> {
+        self.selection.files.extend(self.watch.iter().cloned());
         let Some(dir) = &self.rerun_failed else { return Ok(true) };
         let record = report::read_record(&last_record(dir)?)?;
         let (was, is) = (record.target.edition.as_deref(), self.selection.dialect.edition.as_deref());
@@ -125,6 +135,9 @@ impl Args {
 pub(crate) async fn run(args: Args) -> Outcome {
     if args.selection.dialect.are_several() {
         return several::run(&args).await;
+    }
+    if !args.watch.is_empty() {
+        return watch::run(args).await;
     }
     let mut dir = ReportDir::at(&args.report_dir);
     let outcome = one(args, &mut dir).await;
@@ -159,8 +172,17 @@ pub(super) struct Prepared {
 }
 
 /// Reads the arguments of a run for one dialect, but for the run before, which is read by now.
-pub(super) async fn prepared(mut args: Args, baseline: Option<Baseline>) -> Result<Prepared, Failure> {
-    let Selected { suite, chosen, all } = args.selection.among_all()?;
+pub(super) async fn prepared(args: Args, baseline: Option<Baseline>) -> Result<Prepared, Failure> {
+    let selected = args.selection.among_all()?;
+    prepared_of(args, baseline, selected).await
+}
+
+/// The same of what is selected already.
+pub(super) async fn prepared_of(
+    mut args: Args,
+    baseline: Option<Baseline>,
+    Selected { suite, chosen, all }: Selected,
+) -> Result<Prepared, Failure> {
     let part = args.shard.map(|shard| Part { part: shard.part, parts: shard.parts, whole: origin::manifests(&chosen) });
     let scenarios = match args.shard {
         Some(shard) if shard.parts > chosen.len() => return Err(too_many(shard, chosen.len())),

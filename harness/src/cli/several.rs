@@ -10,7 +10,7 @@ use super::each::{Documents, gravest};
 use super::options::{Selection, Target, scenarios_of};
 use super::output::{Format, tell};
 use super::progress::Reporter;
-use super::report_dir::ReportDir;
+use super::report_dir::{ReportDir, can_be_directory};
 use super::run::{Args, Prepared, carried_out, prepared, run_failure};
 use super::tuning::{self, Tuning};
 use super::{Failure, Outcome, interrupt, own};
@@ -27,6 +27,7 @@ use crate::suite::Suite;
 pub(super) async fn run(args: &Args) -> Outcome {
     let (format, is_embedded) = (args.format.format, args.target.is_embedded());
     let runs = each(args, Cluster::Asked)?;
+    runs.iter().try_for_each(|(_, one)| can_be_directory(&one.report_dir, "--report-dir"))?;
     let mut dirs: Vec<ReportDir> = runs.iter().map(|(_, args)| ReportDir::at(&args.report_dir)).collect();
     let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
     let mut documents = Documents::default();
@@ -263,8 +264,11 @@ fn suites(parts: &[Aimed]) -> Vec<&Suite> {
 
 /// The run of each, with the name of the dialect.
 pub(super) fn each(args: &Args, cluster: Cluster) -> Result<Vec<(String, Args)>, Failure> {
-    let of_one =
-        [("a list of known failures", args.known_failures.is_some()), ("--rerun-failed", args.rerun_failed.is_some())];
+    let of_one = [
+        ("a list of known failures", args.known_failures.is_some()),
+        ("--rerun-failed", args.rerun_failed.is_some()),
+        ("--watch", !args.watch.is_empty()),
+    ];
     if let Some((what, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
         return Err(alone(what, &args.selection));
     }

@@ -9,7 +9,7 @@ use gateproof_report::reproduce;
 use gateproof_report::terminal::printable;
 
 use super::output::{say, tell};
-use super::report_dir::{CONFORMANCE, RECORD, file_of};
+use super::report_dir::{CONFORMANCE, RECORD, can_be_directory, file_of};
 use super::{Failure, Outcome, report};
 use crate::exit_codes;
 
@@ -92,6 +92,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 /// Writes below a directory and nowhere else, and nothing over anything.
 fn write(output: &Path, submission: &Submission) -> Result<(), Failure> {
+    can_be_directory(output, "--output")?;
     fs::create_dir_all(output).map_err(|error| unwritable(output, &error))?;
     let mut dir = output.to_owned();
     for folder in &submission.folders {

@@ -28,6 +28,7 @@ pub mod quiesce;
 pub mod reach;
 mod redact;
 pub mod resources;
+pub mod restarts;
 pub mod schemas;
 mod selector;
 pub mod served;

@@ -49,6 +49,11 @@ impl Signals {
 const ABORTED: i32 = 130;
 
 impl Interrupt {
+    /// One for a part, which is broken off with the whole, and alone.
+    pub fn below(&self) -> Interrupt {
+        Interrupt { token: self.token.child_token(), run: Arc::clone(&self.run) }
+    }
+
     /// Breaks the run off: nothing more is asked of the target but to clean up.
     pub fn trigger(&self) {
         self.token.cancel();
@@ -104,5 +109,28 @@ impl Interrupt {
 
     fn held(&self) -> Option<String> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Interrupt;
+
+    #[test]
+    fn a_part_is_broken_off_with_the_whole_and_alone() {
+        let whole = Interrupt::default();
+        let (first, second) = (whole.below(), whole.below());
+        first.trigger();
+        assert!(first.is_triggered() && !second.is_triggered() && !whole.is_triggered());
+        whole.trigger();
+        assert!(second.is_triggered() && whole.below().is_triggered());
+    }
+
+    /// Whoever leaves at once has to say what the part that is under way left.
+    #[test]
+    fn the_whole_knows_what_its_parts_hold() {
+        let whole = Interrupt::default();
+        whole.below().holds(Some("3f9a2c"));
+        assert_eq!(whole.held().as_deref(), Some("3f9a2c"));
     }
 }

@@ -1,6 +1,7 @@
 //! Where scenarios come from: the embedded manifests, and files of the user.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::diagnostic::Diagnostic;
@@ -35,7 +36,7 @@ pub fn builtin(vocabulary: &Vocabulary) -> Result<Vec<Scenario>, LoadError> {
     all(gateproof_suites::manifests().into_iter(), vocabulary)
 }
 
-/// The scenarios of a file, or of every `*.yaml` and `*.yml` below a folder, in order of path.
+/// The scenarios of a file, or of every `*.yaml` and `*.yml` below a folder that is not hidden, in order of path.
 ///
 /// # Errors
 /// If something cannot be read, nothing is found, or manifests have problems.
@@ -51,7 +52,7 @@ pub fn parsed(texts: &[(String, String)], vocabulary: &Vocabulary) -> Result<Vec
     all(texts.iter().map(|(file, text)| (file.as_str(), text.as_str())), vocabulary)
 }
 
-/// Name and text of a file, or of every `*.yaml` and `*.yml` below a folder, in order of path.
+/// Name and text of a file, or of every `*.yaml` and `*.yml` below a folder that is not hidden, in order of path.
 ///
 /// # Errors
 /// If something cannot be read or nothing is found.
@@ -73,12 +74,25 @@ fn find(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), LoadEr
     let read = |source| LoadError::Read { path: path.to_owned(), source };
     if std::fs::metadata(path).map_err(read)?.is_dir() {
         for entry in std::fs::read_dir(path).map_err(read)? {
-            find(&entry.map_err(read)?.path(), false, files)?;
+            let entry = entry.map_err(read)?;
+            if !is_hidden(&entry.file_name()) {
+                find(&entry.path(), false, files)?;
+            }
         }
-    } else if named || path.extension().is_some_and(|e| e == "yaml" || e == "yml") {
+    } else if named || is_manifest(path) {
         files.push(path.to_owned());
     }
     Ok(())
+}
+
+/// Whether a file in a folder is a manifest, by its name. What editors and version control keep there is hidden.
+pub fn is_manifest(path: &Path) -> bool {
+    let is_yaml = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    is_yaml && !path.file_name().is_some_and(is_hidden)
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 /// Parses many files; names must be unique among them.
@@ -104,4 +118,29 @@ fn all<'t>(
         problems.append(&mut wrong);
     }
     if problems.is_empty() { Ok(scenarios) } else { Err(LoadError::Manifests(problems)) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::path::Path;
+
+    use super::texts;
+
+    #[test]
+    fn what_is_hidden_in_a_folder_is_no_manifest() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join(".git")).unwrap();
+        std::fs::create_dir_all(dir.path().join("b")).unwrap();
+        for file in ["a.yaml", "b/c.yml", ".a.yaml", ".git/d.yaml", "a.yaml~", "e.json"] {
+            std::fs::write(dir.path().join(file), file).unwrap();
+        }
+        // An editor's lock, which leads nowhere.
+        std::os::unix::fs::symlink("nobody@nowhere", dir.path().join(".#a.yaml")).unwrap();
+        let read = |path: &Path| texts(path).unwrap().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(read(dir.path()), ["a.yaml", "b/c.yml"]);
+        // Whoever names it means it.
+        assert_eq!(read(&dir.path().join(".a.yaml")), [".a.yaml"]);
+        assert_eq!(read(&dir.path().join(".git")), [".git/d.yaml"]);
+    }
 }
