@@ -136,10 +136,13 @@ impl Running {
         }
     }
 
-    /// Stops those in this process.
+    /// Stops those in this process, and forgets what the scenario asked: it is judged.
     pub async fn stop(self) {
-        if let Running::Hosted { hosted, .. } = self {
+        if let Running::Hosted { hosted, hosting } = self {
+            // Ids of requests begin with the token of who sent them.
+            let sent = format!("{}-", hosted.token);
             hosted.stop().await;
+            hosting.journal.forget(&sent);
         }
     }
 }
@@ -163,6 +166,8 @@ pub struct Hosted {
     echoes: Vec<Echo>,
     /// Services and EndpointSlices that publish them.
     pub objects: Vec<Value>,
+    /// That of the execution.
+    token: String,
 }
 
 impl Hosting {
@@ -192,7 +197,7 @@ impl Hosting {
 
     /// Starts every backend of a scenario that shall be ready, and describes the objects that publish them.
     pub async fn start(&self, decls: &[BackendDecl], bindings: &Bindings) -> Result<Hosted, BackendError> {
-        let mut hosted = Hosted { echoes: Vec::new(), objects: Vec::new() };
+        let mut hosted = Hosted { echoes: Vec::new(), objects: Vec::new(), token: bindings.token.clone() };
         for decl in decls {
             let bound = bindings.backends.get(&decl.name).ok_or_else(|| BackendError::Unbound(decl.name.clone()))?;
             // One that is not ready is there all the same if it is one of several: traffic for it has to be seen.

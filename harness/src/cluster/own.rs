@@ -44,6 +44,14 @@ impl Ledger {
         self.lock().insert(key, entry);
     }
 
+    /// Forgets what is gone, with whatever lay in a namespace that is.
+    pub fn forget(&self, gone: &[ObjectKey]) {
+        let lies_in = |key: &ObjectKey, gone: &ObjectKey| {
+            gone.kind == "Namespace" && gone.group.is_empty() && key.namespace.as_ref() == Some(&gone.name)
+        };
+        self.lock().retain(|key, _| !gone.iter().any(|gone| gone == key || lies_in(key, gone)));
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<ObjectKey, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,6 +102,28 @@ mod tests {
     #[case::lists_are_whole(json!({"a": [1, 2]}), json!({"a": [2]}), json!({"a": [2]}))]
     fn what_is_no_longer_sent_is_taken_away(#[case] before: Value, #[case] next: Value, #[case] patch: Value) {
         assert_eq!(replacing(&before, &next), patch);
+    }
+
+    #[test]
+    fn what_lay_in_a_namespace_is_forgotten_with_it() {
+        let key = |kind: &str, namespace: Option<&str>, name: &str| ObjectKey {
+            group: String::new(),
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        };
+        let ledger = Ledger::default();
+        let keys = [
+            key("Namespace", None, "a"),
+            key("Secret", Some("a"), "s"),
+            key("Secret", Some("b"), "a"),
+            key("Node", None, "n"),
+            key("Node", None, "m"),
+        ];
+        keys.iter().for_each(|key| ledger.put(key.clone(), Entry::Deleted { uid: "u".to_owned() }));
+        ledger.forget(&[keys[0].clone(), keys[3].clone()]);
+        let known: Vec<bool> = keys.iter().map(|key| ledger.get(key).is_some()).collect();
+        assert_eq!(known, [false, false, true, false, true]);
     }
 
     #[test]

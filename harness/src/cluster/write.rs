@@ -135,6 +135,11 @@ impl Writer {
         self.own.get(key).is_some()
     }
 
+    /// These are gone, and so is what lay in them: it knows of them no more.
+    pub fn forget(&self, gone: &[ObjectKey]) {
+        self.own.forget(gone);
+    }
+
     /// The slice of a backend's second family, if this is the one of the first: what is changed of one is to be changed of both.
     pub fn second_slice(&self, key: &ObjectKey) -> Option<ObjectKey> {
         let both = self.backends == ServicesOf::Both && key.kind == "EndpointSlice";

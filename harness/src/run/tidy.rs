@@ -52,11 +52,13 @@ impl Tidy {
                 }
             }
         }
-        let mut held = self.await_gone(awaited).await;
+        let mut held = self.await_gone(awaited.clone()).await;
         if held.iter().all(|(_, holders)| holders.is_empty()) {
             // Nobody holds what is left, so the target or this machine is late: it gets the budget once more.
             held = self.await_gone(held.into_iter().map(|(key, _)| key).collect()).await;
         }
+        awaited.retain(|key| !held.iter().any(|(held, _)| held == key));
+        self.writer.forget(&awaited);
         leftovers.extend(held.into_iter().map(|(key, holders)| Leftover {
             object: key.to_string(),
             diagnosis: if holders.is_empty() { NOBODY.to_owned() } else { holders.join("; ") },

@@ -70,6 +70,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Pages {
     next: u64,
+    forgotten: u64,
     records: VecDeque<Arc<Record>>,
     by_request: HashMap<String, Vec<Arc<Record>>>,
 }
@@ -102,12 +103,16 @@ impl Journal {
     /// How many records were dropped because the journal was full.
     pub fn dropped(&self) -> u64 {
         let pages = self.pages();
-        pages.next - pages.records.len() as u64
+        pages.next - pages.forgotten - pages.records.len() as u64
     }
 
-    /// Drops the records of one request id, once they are judged.
-    pub fn forget(&self, id: &str) {
-        self.pages().by_request.remove(id);
+    /// Drops the records of all requests whose ids begin so, once they are judged.
+    pub fn forget(&self, prefix: &str) {
+        let mut pages = self.pages();
+        let before = pages.records.len();
+        pages.records.retain(|record| !record.request_id.as_ref().is_some_and(|id| id.starts_with(prefix)));
+        pages.by_request.retain(|id, _| !id.starts_with(prefix));
+        pages.forgotten += (before - pages.records.len()) as u64;
     }
 
     /// Waits until at least `count` records of a request id are there, and returns all of them. Waits for ever if they
@@ -216,8 +221,20 @@ mod tests {
         }
         assert_eq!(sequences(&journal.of_request("a")), [0, 3]);
         assert!(journal.of_request("c").is_empty());
-        journal.forget("a");
-        assert!(journal.of_request("a").is_empty());
+    }
+
+    #[test]
+    fn what_was_judged_is_forgotten() {
+        let journal = Journal::new(4);
+        for id in ["a-1", "a-2", "aa-1", "a-1"] {
+            journal.write(entry(Some(id)));
+        }
+        journal.write(entry(None));
+        journal.forget("a-");
+        assert_eq!(sequences(&journal.records()), [2, 4]);
+        assert!(journal.of_request("a-1").is_empty());
+        assert_eq!(sequences(&journal.of_request("aa-1")), [2]);
+        assert_eq!((journal.written(), journal.dropped()), (5, 1));
     }
 
     #[test]
