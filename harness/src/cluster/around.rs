@@ -1,7 +1,7 @@
 //! What is around a run and not its own: the definitions of a dialect, and other people's objects of its groups. A run must know when
 //! somebody changes them, and of each its metadata is enough: definitions are large, and a generation tells of a change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -17,6 +17,9 @@ use crate::log::{Body, Change, ObjectKey, Scope};
 /// What the API server is asked for: metadata.
 const LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 const ONE: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// Objects a page of a list.
+const PAGE: u32 = 500;
 
 /// Whose objects are watched.
 enum Of {
@@ -34,7 +37,8 @@ pub(super) struct AroundWatcher {
     of: Of,
     /// The API groups whose annotations are kept, and definitions watched.
     groups: Vec<String>,
-    known: HashMap<ObjectKey, Arc<Value>>,
+    /// As text: other people may have thousands of objects, and none of them may ever change.
+    known: HashMap<ObjectKey, Box<str>>,
     /// Whether what there is from the beginning has been listed.
     began: bool,
 }
@@ -65,18 +69,28 @@ impl AroundWatcher {
 
     /// Takes in what is there, and says from which version to go on.
     pub(super) async fn begin(&mut self) -> Result<String, ApiError> {
-        let mut list = self.api.through(&self.path(), "accept", LIST).await?;
-        let mut missing: Vec<ObjectKey> = self.known.keys().cloned().collect();
-        for item in list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default() {
-            if let Some(key) = self.seen(item) {
-                missing.retain(|one| *one != key);
+        let mut missing: HashSet<ObjectKey> = self.known.keys().cloned().collect();
+        let mut more = String::new();
+        let version = loop {
+            let mut list = self.api.through(&format!("{}limit={PAGE}{more}", self.path()), "accept", LIST).await?;
+            for item in list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default() {
+                if let Some(key) = self.seen(item) {
+                    missing.remove(&key);
+                }
             }
-        }
+            let metadata = |field: &str| {
+                list.pointer("/metadata").and_then(|m| m.get(field)).and_then(Value::as_str).unwrap_or_default()
+            };
+            if metadata("continue").is_empty() {
+                break metadata("resourceVersion").to_owned();
+            }
+            more = format!("&continue={}", encode(metadata("continue")));
+        };
         for key in missing {
             self.lost(&key);
         }
         self.began = true;
-        Ok(list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned())
+        Ok(version)
     }
 
     fn seen(&mut self, mut object: Value) -> Option<ObjectKey> {
@@ -86,23 +100,23 @@ impl AroundWatcher {
             return None;
         }
         let object = Arc::new(brief(&mut object, &self.kind, &self.groups));
-        let change = match self.known.get(&key) {
+        let change = match self.known.get(&key).map(|known| read(known)) {
             Some(known) if known["metadata"]["uid"] != object["metadata"]["uid"] => {
                 self.lost(&key);
                 Change::Added
             }
-            Some(known) if is_same(known, &object) => return Some(key),
+            Some(known) if is_same(&known, &object) => return Some(key),
             Some(_) => Change::Modified,
             None => Change::Added,
         };
-        self.known.insert(key.clone(), Arc::clone(&object));
+        self.known.insert(key.clone(), object.to_string().into());
         self.append(key.clone(), change, object);
         Some(key)
     }
 
     fn lost(&mut self, key: &ObjectKey) {
-        if let Some(object) = self.known.remove(key) {
-            self.append(key.clone(), Change::Deleted, object);
+        if let Some(known) = self.known.remove(key) {
+            self.append(key.clone(), Change::Deleted, Arc::new(read(&known)));
         }
     }
 
@@ -161,6 +175,11 @@ impl Followed for AroundWatcher {
     fn is_over(&self, error: &ApiError) -> bool {
         error.is_refusal()
     }
+}
+
+/// What was kept as text.
+fn read(known: &str) -> Value {
+    serde_json::from_str(known).unwrap_or_default()
 }
 
 fn definition() -> Kind {
