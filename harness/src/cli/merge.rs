@@ -1,5 +1,6 @@
 //! `gateproof report merge`: the parts of a run, put together.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use gateproof_report::record::{RunRecord, ShardRecord, repeat_of};
 use gateproof_report::{junit, markdown, merge, terminal};
 
 use super::baseline::{Baseline, BaselineArg};
+use super::failures::{Folders, has_evidence};
 use super::output::{self, Format, FormatArg, say, tell};
 use super::page::page;
 use super::recorded::{self, JudgedBy, Log, Recorded, log_of_part, unmergeable};
@@ -15,7 +17,6 @@ use super::reports::{self, IdentityArgs};
 use super::run::exit_code;
 use super::shelf::Shelf;
 use super::{Failure, Outcome, causes, options_from, report};
-use crate::run::RunOutput;
 use crate::scenario::Scenario;
 
 /// Put the parts of a run together that were run with --shard.
@@ -106,21 +107,11 @@ pub(super) fn write(
     let files: Vec<PathBuf> = logs.iter().map(|log| log.file.clone()).collect();
     dir.write(&[HTML], &page(record, &files, baseline.and_then(|before| before.news(record)))?)?;
     reports::conformance_report(dir, record, left_out, identity)?;
+    // What Pods said is copied from the parts.
+    let none = BTreeMap::new();
     for log in logs {
-        // Each execution is in the log of one part.
-        let ran =
-            |name: &str| log.events.iter().any(|event| event.scope == crate::log::Scope::Scenario(Arc::from(name)));
-        let output = RunOutput {
-            events: log.events.clone(),
-            record: record.clone(),
-            left_out: Vec::new(),
-            leftovers: Vec::new(),
-            kept: Vec::new(),
-            logs: Default::default(),
-        };
-        for scenario in record.scenarios.iter().filter(|one| reports::has_evidence(one) && ran(&one.name)) {
-            reports::evidence(dir, scenario, &output)?;
-        }
+        let mut folders = Folders::of(record, &none);
+        log.events.iter().try_for_each(|event| folders.event(event, dir))?;
     }
     dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|error| internal(error.to_string()))?)
 }
@@ -132,7 +123,7 @@ fn copied(part: &Recorded, whole: &RunRecord, dir: &mut ReportDir) -> Result<(),
         dir.write(&[&log_of_part(number, parts)], &report::read(&log.file)?)?;
     }
     let mut names: Vec<&str> = part.record.scenarios.iter().map(|one| &*one.name).collect();
-    names.retain(|name| whole.scenarios.iter().any(|one| one.name == *name && reports::has_evidence(one)));
+    names.retain(|name| whole.scenarios.iter().any(|one| one.name == *name && has_evidence(one)));
     for name in names {
         let folder = part.dir.join(super::report_dir::listed_as(&["failures", name]));
         for file in files_of_pods(&folder) {

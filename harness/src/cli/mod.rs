@@ -15,6 +15,7 @@ mod each;
 mod echo;
 mod evidence;
 mod explain;
+mod failures;
 mod faults;
 mod init;
 mod interrupt;

@@ -13,8 +13,8 @@ use gateproof_report::terminal::printable;
 use super::evidence::Collector;
 use super::output::tell;
 use super::{Failure, diagnose, reports};
-use crate::log::Body;
 use crate::log::codec::Decoder;
+use crate::log::{Body, Event};
 use crate::suite::Suite;
 
 /// The page of a run, with what its log says, or those of its parts, if there are any.
@@ -23,28 +23,40 @@ pub(super) fn page(record: &RunRecord, logs: &[PathBuf], news: Option<Diff>) -> 
         Failure::environment(error.to_string(), "this is a mistake of gateproof; please report it")
     };
     let mut page = Page::of(record, about(record, news)?).map_err(internal)?;
-    // A log that was streamed through a pipe is gone, and would be waited for.
-    let is_streamed = |log: &Path| std::fs::metadata(log).is_ok_and(|there| !there.is_file());
     for log in logs.iter().filter(|log| !is_streamed(log)) {
-        let unreadable =
-            |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
-        // Line by line: the whole of it would take a multiple of its size.
-        let (mut decoder, mut collector, mut is_whole) = (Decoder::default(), Collector::default(), false);
-        for line in BufReader::new(File::open(log).map_err(unreadable)?).lines() {
-            let event = decoder.event(&line.map_err(unreadable)?).map_err(|error| {
-                Failure::usage(format!("{}: {error}", log.display()), "name the report directory of a run that ended")
-            })?;
+        let (mut collector, mut is_whole) = (Collector::default(), false);
+        each_event(log, |event| {
             is_whole = matches!(event.body, Body::RunEnded { .. });
-            if let Some((name, evidence)) = collector.event(event) {
-                page.put(&name, evidence).map_err(internal)?;
+            match collector.event(event) {
+                Some((name, evidence)) => page.put(&name, evidence).map_err(internal),
+                None => Ok(()),
             }
-        }
+        })?;
         if !is_whole {
             let log = log.to_string_lossy();
             tell!("{}: the log was cut off, and the page has no evidence from there on", printable(&log));
         }
     }
     page.render().map_err(internal)
+}
+
+/// Whether a log was streamed through a pipe: it is gone, and would be waited for.
+pub(super) fn is_streamed(log: &Path) -> bool {
+    std::fs::metadata(log).is_ok_and(|there| !there.is_file())
+}
+
+/// Reads a log line by line: the whole of it would take a multiple of its size.
+pub(super) fn each_event(log: &Path, mut take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
+    let unreadable =
+        |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
+    let mut decoder = Decoder::default();
+    for line in BufReader::new(File::open(log).map_err(unreadable)?).lines() {
+        let event = decoder.event(&line.map_err(unreadable)?).map_err(|error| {
+            Failure::usage(format!("{}: {error}", log.display()), "name the report directory of a run that ended")
+        })?;
+        take(event)?;
+    }
+    Ok(())
 }
 
 fn about(record: &RunRecord, news: Option<Diff>) -> Result<About, Failure> {

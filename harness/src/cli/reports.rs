@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use gateproof_report::conformance::{self, ConformanceReport, Identity, Implementation, LeftOut, ProfileRule};
-use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord};
-use gateproof_report::{junit, markdown, terminal};
+use gateproof_report::record::RunRecord;
+use gateproof_report::{junit, markdown};
 
 use super::Failure;
 use super::baseline::Baseline;
-use super::page::page;
+use super::failures::Folders;
+use super::page::{each_event, is_streamed, page};
 use super::report_dir::{CONFORMANCE, HTML, JUNIT, RECORD, SUMMARY};
 use super::shelf::Shelf;
-use crate::cluster::pod_logs::PodLog;
-use crate::log::Body;
-use crate::run::{RunOutput, events_of};
+use crate::run::RunOutput;
 use crate::scenario::Scenario;
 use crate::scenario::Version;
 
@@ -86,11 +85,15 @@ pub(crate) fn write(
     // The log in memory has not all of it.
     let log = dir.events_file()?;
     let news = baseline.and_then(|before| before.news(record));
-    dir.write(&[HTML], &page(record, &[log], news)?)?;
+    dir.write(&[HTML], &page(record, std::slice::from_ref(&log), news)?)?;
     conformance_report(dir, record, &output.left_out, identity)?;
-    for scenario in record.scenarios.iter().filter(|scenario| has_evidence(scenario)) {
-        evidence(dir, scenario, output)?;
+    let mut folders = Folders::of(record, &output.logs);
+    if is_streamed(&log) {
+        output.events.iter().try_for_each(|event| folders.event(event, dir))?;
+    } else if folders.are_wanted() {
+        each_event(&log, |event| folders.event(&Arc::new(event), dir))?;
     }
+    folders.finish(dir)?;
     dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|e| internal(e.to_string()))?)
 }
 
@@ -128,49 +131,6 @@ pub(crate) fn conformance_report(
         dir.write(&[CONFORMANCE], &report.to_yaml().map_err(|e| internal(e.to_string()))?)?;
     }
     Ok(())
-}
-
-/// One folder for a scenario that did not pass: what was expected, the status history, the exchanges, Kubernetes
-/// Events, and what the controller's Pods said.
-pub(super) fn evidence(dir: &mut dyn Shelf, scenario: &ScenarioRecord, output: &RunOutput) -> Result<(), Failure> {
-    let mut file = |name: &str, text: &str| dir.write(&["failures", &scenario.name, name], text);
-    file("failure.txt", &terminal::failure(scenario, &output.record.again()))?;
-    let [mut objects, mut exchanges, mut writes, mut told] = [const { String::new() }; 4];
-    for event in events_of(&output.events, &scenario.name) {
-        let into = match &event.body {
-            Body::Observed { .. } => &mut objects,
-            Body::Probed { .. } | Body::Journal { .. } => &mut exchanges,
-            Body::Wrote(_) => &mut writes,
-            Body::KubernetesEvent(_) | Body::NoKubernetesEvents { .. } => &mut told,
-            _ => continue,
-        };
-        if let Ok(line) = serde_json::to_string(event) {
-            into.push_str(&line);
-            into.push('\n');
-        }
-    }
-    file("status-history.jsonl", &objects)?;
-    file("exchanges.jsonl", &exchanges)?;
-    file("kubernetes-events.jsonl", &told)?;
-    file("writes.jsonl", &writes)?;
-    let logs = output.logs.get(&scenario.name).map(Vec::as_slice).unwrap_or_default();
-    let mut missing = String::new();
-    for PodLog { name, text } in logs {
-        match text {
-            Ok(text) => file(&format!("{name}.log"), text)?,
-            Err(why) => missing.push_str(&format!("{name}: {why}\n")),
-        }
-    }
-    if missing.is_empty() { Ok(()) } else { file("no-logs.txt", &missing) }
-}
-
-/// Whether a scenario has a folder of its own.
-pub(super) fn has_evidence(scenario: &ScenarioRecord) -> bool {
-    is_failure(scenario) || scenario.outcome == Outcome::KnownFailure
-}
-
-fn is_failure(scenario: &ScenarioRecord) -> bool {
-    matches!(scenario.outcome, Outcome::Failed | Outcome::Late | Outcome::Inconclusive)
 }
 
 /// A report of the embedded reference never passes for one of a real implementation.

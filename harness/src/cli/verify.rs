@@ -136,7 +136,7 @@ fn derived(recorded: &Recorded) -> Result<BTreeMap<String, String>, Failure> {
         [log] => {
             let mut held = Held::of(log.file.clone());
             let output = RunOutput {
-                events: log.events.clone(),
+                events: Vec::new(),
                 record: record.clone(),
                 left_out,
                 leftovers: Vec::new(),

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::clock;
 use crate::log::codec::Encoder;
-use crate::log::{Body, Elapsed, Event, Scope};
+use crate::log::{Body, Elapsed, Event, MOST_VERSIONS, Scope, Write};
 
 /// Why the log could not be written to its file.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,11 @@ pub struct LogFileError {
     pub error: std::io::Error,
 }
 
-/// The append-only log of a run.
+/// Events that wait to be written. Whoever has more to say waits for the disk.
+const UNWRITTEN: usize = 1024;
+
+/// The append-only log of a run. What its file has, and can be read there, is not kept in memory, but for a few things that are asked
+/// of an execution before it is over.
 pub struct LogWriter {
     start: Instant,
     ahead: OnceLock<Box<Ahead>>,
@@ -35,20 +39,41 @@ pub struct LogWriter {
 /// Says what has to stand before the next event.
 type Ahead = dyn Fn() -> Option<(Scope, Body)> + Send + Sync;
 
+/// Is shown every event.
+type Reader = Box<dyn FnMut(&Event) + Send>;
+
+/// What is kept in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Keeps {
+    /// Everything: there is no file.
+    #[default]
+    All,
+    /// What may be asked as evidence: there is a file, such as a pipe, that cannot be read again.
+    Evidence,
+    /// What is asked before an execution is over.
+    Open,
+}
+
 #[derive(Default)]
 struct Inner {
+    keeps: Keeps,
+    /// Of these everything is kept until they are forgotten.
+    whole: HashSet<Scope>,
+    reader: Option<Reader>,
     /// By number.
     events: BTreeMap<u64, Arc<Event>>,
     next: u64,
     by_scope: HashMap<Scope, Vec<u64>>,
     listeners: HashMap<Scope, Vec<mpsc::UnboundedSender<Arc<Event>>>>,
     closed: HashSet<Arc<str>>,
+    /// How many versions there were of each execution that has not ended.
+    versions: HashMap<Arc<str>, u32>,
     file: Option<FileStream>,
 }
 
 struct FileStream {
     path: String,
-    lines: threaded::Sender<Arc<Event>>,
+    lines: threaded::SyncSender<Arc<Event>>,
     thread: JoinHandle<std::io::Result<()>>,
 }
 
@@ -56,11 +81,26 @@ impl LogWriter {
     /// An empty log whose clock starts now. With a path, every event is also streamed there, one JSON document a line.
     pub fn start(path: Option<&Path>) -> Result<LogWriter, LogFileError> {
         let file = path.map(stream).transpose()?;
+        let keeps = match path.map(std::fs::metadata) {
+            None => Keeps::All,
+            Some(Ok(there)) if there.is_file() => Keeps::Open,
+            Some(_) => Keeps::Evidence,
+        };
         Ok(LogWriter {
             start: clock::now(),
             ahead: OnceLock::new(),
-            inner: Mutex::new(Inner { file, ..Inner::default() }),
+            inner: Mutex::new(Inner { file, keeps, ..Inner::default() }),
         })
+    }
+
+    /// Shows this every event from now on, before anybody else learns of it.
+    pub fn show(&self, reader: impl FnMut(&Event) + Send + 'static) {
+        self.lock().reader = Some(Box::new(reader));
+    }
+
+    /// Keeps everything of a scope in memory until it is forgotten.
+    pub fn keep(&self, scope: Scope) {
+        self.lock().whole.insert(scope);
     }
 
     /// The time since the start.
@@ -79,7 +119,8 @@ impl LogWriter {
         let _ = self.ahead.set(Box::new(say));
     }
 
-    /// Appends. What concerns a scenario that has ended is dropped: its last event must stay its last.
+    /// Appends. What concerns a scenario that has ended is dropped: its last event must stay its last. So are versions of a target
+    /// that writes without end: the judge has said so by then, and asks for no more.
     pub fn append(&self, scope: Scope, body: Body) {
         let mut inner = self.lock();
         if let Scope::Scenario(name) = &scope {
@@ -88,6 +129,14 @@ impl LogWriter {
             }
             if matches!(body, Body::ScenarioEnded(_)) {
                 inner.closed.insert(Arc::clone(name));
+                inner.versions.remove(name);
+            }
+            if matches!(body, Body::Observed { .. }) {
+                let versions = inner.versions.entry(Arc::clone(name)).or_default();
+                *versions += 1;
+                if *versions > MOST_VERSIONS {
+                    return;
+                }
             }
         }
         if let Some((scope, body)) = self.ahead.get().and_then(|say| say()) {
@@ -106,27 +155,29 @@ impl LogWriter {
             // A failed thread is reported when the log is closed.
             let _ = file.lines.send(Arc::clone(&event));
         }
+        if let Some(reader) = &mut inner.reader {
+            reader(&event);
+        }
         if let Some(listeners) = inner.listeners.get_mut(&scope) {
             listeners.retain(|listener| listener.send(Arc::clone(&event)).is_ok());
         }
-        inner.by_scope.entry(scope).or_default().push(seq);
-        inner.events.insert(seq, event);
+        if let (Scope::Scenario(_), Body::ScenarioEnded(_)) = (&scope, &event.body) {
+            inner.listeners.remove(&scope);
+        }
+        if inner.is_kept(&event) {
+            inner.by_scope.entry(scope).or_default().push(seq);
+            inner.events.insert(seq, event);
+        }
     }
 
-    /// Every event of these scopes, past ones first, in log order.
-    pub fn subscribe(&self, scopes: &[Scope]) -> mpsc::UnboundedReceiver<Arc<Event>> {
+    /// Every event of these scopes from now on, in log order, and what `before` says of those that were.
+    pub fn follow<T>(&self, scopes: &[Scope], before: impl FnOnce() -> T) -> (T, mpsc::UnboundedReceiver<Arc<Event>>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut inner = self.lock();
-        let mut past: Vec<&Arc<Event>> = scopes.iter().flat_map(|scope| inner.of(scope)).collect();
-        past.sort_unstable_by_key(|event| event.seq);
-        for event in past {
-            // The receiver is still ours, so this cannot fail.
-            let _ = sender.send(Arc::clone(event));
-        }
         for scope in scopes {
             inner.listeners.entry(scope.clone()).or_default().push(sender.clone());
         }
-        receiver
+        (before(), receiver)
     }
 
     /// Every event so far that is kept in memory.
@@ -139,14 +190,14 @@ impl LogWriter {
         self.lock().of(scope).cloned().collect()
     }
 
-    /// Takes the events of a scope out of memory, but for the first and the last, if the file has them.
-    pub fn forget(&self, scope: &Scope) {
+    /// An execution is over, and `passed` or not: takes out of memory what nobody can ask any more.
+    pub fn forget(&self, scope: &Scope, passed: bool) {
         let mut inner = self.lock();
-        let Inner { events, by_scope, file: Some(_), .. } = &mut *inner else { return };
-        let Some([first, between @ .., last]) = by_scope.get(scope).map(Vec::as_slice) else { return };
-        between.iter().for_each(|seq| drop(events.remove(seq)));
-        let kept = vec![*first, *last];
-        by_scope.insert(scope.clone(), kept);
+        let Inner { keeps, whole, events, by_scope, .. } = &mut *inner;
+        whole.remove(scope);
+        if *keeps == Keeps::Open || (*keeps == Keeps::Evidence && passed) {
+            by_scope.remove(scope).into_iter().flatten().for_each(|seq| drop(events.remove(&seq)));
+        }
     }
 
     /// Flushes and closes the file, if there is one. Later events are kept in memory only.
@@ -163,6 +214,14 @@ impl LogWriter {
 }
 
 impl Inner {
+    /// Whether somebody may ask for an event. What a scenario writes beside its namespaces is to be removed once it is over.
+    fn is_kept(&self, event: &Event) -> bool {
+        let is_to_be_removed = |write: &Write| write.key.namespace.is_none();
+        self.keeps != Keeps::Open
+            || self.whole.contains(&event.scope)
+            || matches!(&event.body, Body::Wrote(write) if is_to_be_removed(write))
+    }
+
     fn of(&self, scope: &Scope) -> impl Iterator<Item = &Arc<Event>> {
         self.by_scope.get(scope).into_iter().flatten().filter_map(|seq| self.events.get(seq))
     }
@@ -173,7 +232,7 @@ fn stream(path: &Path) -> Result<FileStream, LogFileError> {
     let name = path.display().to_string();
     let failed = |error| LogFileError { path: name.clone(), error };
     let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    let (lines, received) = threaded::channel::<Arc<Event>>();
+    let (lines, received) = threaded::sync_channel::<Arc<Event>>(UNWRITTEN);
     let thread = std::thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || {
@@ -196,26 +255,55 @@ fn stream(path: &Path) -> Result<FileStream, LogFileError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::log::Ended;
+    use crate::log::{Change, Ended, ObjectKey, WriteOutcome, WriteVerb};
 
     fn scenario(name: &str) -> Scope {
         Scope::Scenario(Arc::from(name))
     }
 
+    /// What was appended, to those who ask for it.
+    #[derive(Clone, Default)]
+    struct Read(Arc<Mutex<Vec<u64>>>);
+
+    impl Read {
+        fn of(log: &LogWriter) -> Read {
+            let read = Read::default();
+            let seen = read.clone();
+            log.show(move |event| seen.0.lock().unwrap().push(event.seq));
+            read
+        }
+
+        fn so_far(&self) -> Vec<u64> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
     #[tokio::test]
-    async fn subscribers_get_past_and_future_events_of_their_scopes_in_order() {
+    async fn followers_get_what_comes_behind_what_was_read_before() {
         let log = LogWriter::start(None).unwrap();
+        let read = Read::of(&log);
         log.append(Scope::Run, Body::Tick);
         log.append(scenario("a"), Body::Tick);
         log.append(scenario("b"), Body::Tick);
-        let mut events = log.subscribe(&[scenario("a"), Scope::Run]);
+        let (before, mut events) = log.follow(&[scenario("a"), Scope::Run], || read.so_far());
         log.append(scenario("b"), Body::Tick);
         log.append(scenario("a"), Body::Tick);
+        log.append(Scope::Run, Body::Tick);
         let mut seen = Vec::new();
         while let Ok(event) = events.try_recv() {
             seen.push(event.seq);
         }
-        assert_eq!(seen, [0, 1, 4]);
+        assert_eq!((before, seen), (vec![0, 1, 2], vec![4, 5]));
+        assert_eq!(read.so_far(), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[tokio::test]
+    async fn nobody_follows_an_execution_that_has_ended() {
+        let log = LogWriter::start(None).unwrap();
+        let ((), mut events) = log.follow(&[scenario("a")], || ());
+        log.append(scenario("a"), Body::ScenarioEnded(Ended::Completed));
+        assert!(events.recv().await.is_some());
+        assert!(events.recv().await.is_none());
     }
 
     #[test]
@@ -227,6 +315,21 @@ mod tests {
         log.append(scenario("a"), Body::Tick);
         let scopes: Vec<Scope> = log.events().iter().map(|event| event.scope.clone()).collect();
         assert_eq!(scopes, [Scope::Run, scenario("a"), scenario("a")]);
+    }
+
+    #[test]
+    fn more_versions_than_a_judge_takes_in_are_not_logged() {
+        let log = LogWriter::start(None).unwrap();
+        let key = ObjectKey { group: String::new(), kind: "Thing".to_owned(), namespace: None, name: "a".to_owned() };
+        let object = Arc::new(serde_json::Value::Null);
+        let version = || Body::Observed { key: key.clone(), change: Change::Modified, object: Arc::clone(&object) };
+        for _ in 0..=MOST_VERSIONS {
+            log.append(scenario("a"), version());
+        }
+        log.append(scenario("a"), Body::Tick);
+        log.append(scenario("b"), version());
+        let of = |name: &str| log.events_in(&scenario(name)).len();
+        assert_eq!((of("a"), of("b")), (MOST_VERSIONS as usize + 1, 1));
     }
 
     #[test]
@@ -247,26 +350,61 @@ mod tests {
         }
         log.close_file().unwrap();
         let events = crate::log::codec::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(events, log.events());
+        assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    fn wrote(namespace: Option<&str>) -> Body {
+        let key = ObjectKey {
+            group: String::new(),
+            kind: "Thing".to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: "a".to_owned(),
+        };
+        let outcome = WriteOutcome::Failed { error: String::new() };
+        let (api_version, sent, verb) = ("v1".to_owned(), None, WriteVerb::Apply);
+        Body::Wrote(Box::new(Write { step: 0, ordinal: 0, verb, key, api_version, sent, outcome }))
     }
 
     #[test]
-    fn what_is_forgotten_is_in_the_file() {
+    fn what_the_file_has_is_kept_where_it_is_asked_for_and_only_until_then() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
         let on_disk = LogWriter::start(Some(&path)).unwrap();
         let in_memory = LogWriter::start(None).unwrap();
-        for log in [&on_disk, &in_memory] {
-            for name in ["a", "a", "b", "a", "a"] {
-                log.append(scenario(name), Body::Tick);
-            }
-            log.forget(&scenario("a"));
-            log.append(Scope::Run, Body::Tick);
-        }
         let numbers = |log: &LogWriter| log.events().iter().map(|event| event.seq).collect::<Vec<_>>();
-        assert_eq!(numbers(&on_disk), [0, 2, 4, 5]);
-        assert_eq!(numbers(&in_memory), [0, 1, 2, 3, 4, 5]);
+        for log in [&on_disk, &in_memory] {
+            log.keep(scenario("whole"));
+            log.append(Scope::Run, Body::Tick);
+            for (name, body) in [
+                ("a", wrote(None)),
+                ("a", wrote(Some("n"))),
+                ("b", wrote(None)),
+                ("a", Body::Tick),
+                ("whole", Body::Tick),
+            ] {
+                log.append(scenario(name), body);
+            }
+        }
+        assert_eq!(numbers(&on_disk), [1, 3, 5]);
+        for log in [&on_disk, &in_memory] {
+            log.forget(&scenario("a"), false);
+            log.forget(&scenario("whole"), true);
+            log.append(scenario("whole"), Body::Tick);
+        }
+        assert_eq!(numbers(&on_disk), [3]);
+        assert_eq!(numbers(&in_memory), [0, 1, 2, 3, 4, 5, 6]);
         on_disk.close_file().unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 6);
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 7);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_be_read_again_is_kept_but_for_what_passed() {
+        let log = LogWriter::start(Some(Path::new("/dev/null"))).unwrap();
+        for name in ["a", "b"] {
+            log.append(scenario(name), Body::Tick);
+            log.forget(&scenario(name), name == "a");
+        }
+        assert_eq!(log.events().iter().map(|event| event.seq).collect::<Vec<_>>(), [1]);
     }
 }

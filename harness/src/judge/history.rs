@@ -1,11 +1,13 @@
-//! Versions of each object, in the order in which the watch delivered them.
+//! What the watch delivered of each object: its latest version, and of earlier ones what may still be asked about.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use super::conditions::{generation, uid};
+use crate::dialects::Dialect;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Sight, WriteOutcome, WriteVerb};
 use crate::scenario::ObjectRef;
 
@@ -18,16 +20,49 @@ pub struct Version {
     pub at: Elapsed,
     /// The object.
     pub object: Arc<Value>,
-    /// Whether versions may have been missed between the one before and this.
-    pub after_gap: bool,
 }
 
 /// What is known of one object.
 #[derive(Debug, Clone, Default)]
 struct Track {
+    /// Those that say where it can be reached in different ways, each as it was seen last; the latest is the last.
     versions: Vec<Version>,
+    /// The newest resourceVersion that was shown, as far as they have an order …
+    newest: Option<u64>,
+    /// … and as far as they have none, those of the versions that are not kept.
+    earlier: HashSet<String>,
     gone: bool,
     written: Option<Written>,
+}
+
+impl Track {
+    /// Takes in the latest version. Of earlier ones it is only asked where the object could be reached, and whether they were shown: a
+    /// flood of versions takes no more room than that.
+    fn push(&mut self, version: Version, dialect: &Dialect) {
+        let Track { versions, newest, earlier, .. } = self;
+        *newest = number(&version.object).max(*newest);
+        versions.retain(|before| {
+            let Some(name) = resource_version(&before.object) else { return true };
+            let is_alike = reached_at(&before.object, dialect) == reached_at(&version.object, dialect);
+            if is_alike && number(&before.object).is_none() {
+                earlier.insert(name.to_owned());
+            }
+            !is_alike
+        });
+        versions.push(version);
+    }
+
+    fn has_shown(&self, found: &Value) -> bool {
+        number(found).is_some_and(|found| self.newest >= Some(found))
+            || self.versions.iter().any(|known| same_version(&known.object, found))
+            || resource_version(found).is_some_and(|version| self.earlier.contains(version))
+    }
+}
+
+/// What of an object says where it can be reached.
+fn reached_at<'o>(object: &'o Value, dialect: &Dialect) -> (Option<&'o Value>, &'o [Value]) {
+    let addresses = dialect.entries().map_or(&[][..], |entries| entries.addresses.list(object));
+    (object.pointer("/spec/listeners"), addresses)
 }
 
 /// What the harness last wrote.
@@ -62,7 +97,6 @@ pub struct History {
     blind: IndexMap<String, Elapsed>,
     /// The kinds of which a watch once did not show what a read showed.
     doubted: IndexSet<String>,
-    gap_pending: Vec<ObjectKey>,
 }
 
 /// What the latest version of an object can be used for.
@@ -85,19 +119,12 @@ pub enum Latest<'a> {
 
 impl History {
     /// Takes in an event.
-    pub fn observe(&mut self, event: &Event) {
+    pub fn observe(&mut self, event: &Event, dialect: &Dialect) {
         match &event.body {
             Body::Observed { key, change, object } => {
-                let after_gap = match self.gap_pending.iter().position(|k| k == key) {
-                    Some(index) => {
-                        self.gap_pending.swap_remove(index);
-                        true
-                    }
-                    None => false,
-                };
                 let track = self.tracks.entry(key.clone()).or_default();
                 track.gone = *change == Change::Deleted;
-                track.versions.push(Version { seq: event.seq, at: event.at, object: object.clone(), after_gap });
+                track.push(Version { seq: event.seq, at: event.at, object: object.clone() }, dialect);
             }
             Body::Wrote(write) if write.verb != WriteVerb::Delete => {
                 if let WriteOutcome::Admitted { uid, generation, resource_version } = &write.outcome {
@@ -112,7 +139,6 @@ impl History {
             Body::Gap { resource, .. } => {
                 let kind = self.kinds.get(resource).cloned().unwrap_or_default();
                 *self.breaks.entry(kind).or_default() += 1;
-                self.gap_pending = self.tracks.keys().cloned().collect();
             }
             Body::Blind { resource, kind, doubted, .. } => {
                 self.kinds.insert(resource.clone(), kind.clone());
@@ -126,6 +152,17 @@ impl History {
                 *self.breaks.entry(kind.clone()).or_default() += 1;
             }
             _ => {}
+        }
+    }
+
+    /// Takes in what was seen of other objects.
+    pub fn join(&mut self, other: &History) {
+        self.tracks.extend(other.tracks.iter().map(|(key, track)| (key.clone(), track.clone())));
+        self.kinds.extend(other.kinds.clone());
+        self.blind.extend(other.blind.clone());
+        self.doubted.extend(other.doubted.iter().cloned());
+        for (kind, times) in &other.breaks {
+            *self.breaks.entry(kind.clone()).or_default() += times;
         }
     }
 
@@ -150,19 +187,10 @@ impl History {
 
     /// Whether the watch has shown what a read found of an object, or something later.
     pub fn has_shown(&self, sight: &Sight) -> bool {
-        let track = self.tracks.get(&sight.key);
-        let last = track.and_then(|track| track.versions.last());
-        match (&sight.object, track, last) {
-            (None, Some(track), Some(_)) => track.gone,
-            (None, ..) => true,
-            (Some(_), _, None) | (Some(_), None, _) => false,
-            (Some(found), Some(track), Some(last)) => {
-                let later = match (number(found), number(&last.object)) {
-                    (Some(found), Some(last)) => last >= found,
-                    _ => false,
-                };
-                later || track.versions.iter().any(|known| same_version(&known.object, found))
-            }
+        let seen = self.tracks.get(&sight.key).filter(|track| !track.versions.is_empty());
+        match (&sight.object, seen) {
+            (None, seen) => seen.is_none_or(|track| track.gone),
+            (Some(found), seen) => seen.is_some_and(|track| track.has_shown(found)),
         }
     }
 
@@ -189,7 +217,7 @@ impl History {
         }
     }
 
-    /// Every version of an object, oldest first.
+    /// The versions of an object that say where it can be reached in different ways, each as it was seen last; the latest is the last.
     pub fn versions(&self, object: &ObjectRef) -> &[Version] {
         self.tracks.iter().find(|(key, _)| names(object, key)).map_or(&[], |(_, track)| &track.versions)
     }

@@ -7,6 +7,7 @@
 mod after;
 pub mod awaits;
 mod begin;
+mod flood;
 mod unspoken;
 
 use std::collections::{HashMap, HashSet};
@@ -15,18 +16,17 @@ use std::time::Duration;
 
 use gateproof_report::record::{Breach, Finding, ProbeRecord, Stage};
 
+use super::account::Account;
 use super::action::{Context, Next};
-use super::contract::ContractState;
+use super::contract::{ContractState, Watched};
 use super::deadline::Deadline;
 use super::doing::Doing;
 use super::doubt::Doubt;
 use super::env::{Env, Report, millis, wait};
-use super::history::History;
-use super::others::{Foreign, Others};
+use super::others::Foreign;
 use super::programmed::Known;
 use super::service::unanswered;
 use super::settle::OPTIONAL_WINDOWS;
-use super::stirred::Stirred;
 use super::verdict::{CameOut, Evidence, ShareRecord, Verdict, outcome};
 use crate::log::{Bindings, Body, Elapsed, Ended, Event, ObjectKey, Scope, Write};
 use crate::scenario::{Branch, ObjectRef, Scenario, Step, SubjectExpectation, Verb};
@@ -37,10 +37,7 @@ pub struct Judge {
     scenario: Arc<Scenario>,
     context: Context,
     bindings: Bindings,
-    history: History,
-    contract: ContractState,
-    others: Others,
-    stirred: Stirred,
+    account: Account,
     started: Elapsed,
     ended: Option<Ended>,
     cursor: usize,
@@ -70,6 +67,8 @@ pub struct Judge {
     unspoken: Vec<SubjectExpectation>,
     /// When everything else of the run had come to its end, if that was told.
     rested: Option<Elapsed>,
+    /// How many versions of each of its objects were seen.
+    versions: HashMap<ObjectKey, u32>,
 }
 
 impl Judge {
@@ -77,15 +76,13 @@ impl Judge {
     pub fn new(scenario: Arc<Scenario>, context: Context) -> Judge {
         let contract = ContractState::new(context.contract.clone(), context.basis, context.controller_name.clone())
             .limits(&context.timing);
-        let others = Others::of(Arc::clone(&scenario.dialect)).beside(&scenario.made);
+        let mut account = Account::new(&scenario.dialect, contract);
+        account.others.beside(&scenario.made);
         Judge {
             scenario,
             context,
             bindings: Bindings::default(),
-            history: History::default(),
-            contract,
-            others,
-            stirred: Stirred::default(),
+            account,
             started: Elapsed(0),
             ended: None,
             cursor: 0,
@@ -107,11 +104,19 @@ impl Judge {
             taken: Vec::new(),
             unspoken: Vec::new(),
             rested: None,
+            versions: HashMap::new(),
         }
     }
 
-    /// Takes in an event: every one of the scenario's scope and of the pool Gateways that it is bound to, in the order
-    /// of the log, those before its start too.
+    /// It begins where that stands which it shares with others.
+    #[must_use]
+    pub fn behind(mut self, before: &Account) -> Judge {
+        self.account.join(before);
+        self
+    }
+
+    /// Takes in an event: every one of the scenario's scope, of the run's and of the pool Gateways that it is bound to, in the order
+    /// of the log, from where it began.
     pub fn observe(&mut self, event: &Event) {
         let now = event.at;
         match event.body {
@@ -148,21 +153,13 @@ impl Judge {
         }
         // Limits that passed before the event count before it.
         self.poll(now);
-        self.history.observe(event);
-        self.others.observe(event);
-        self.stirred.observe(event, &self.scenario.dialect);
-        // Pool Gateways and the GatewayClass are held against the contract once for the run, not for each scenario.
+        self.account.observe(event);
         let own = matches!(event.scope, Scope::Scenario(_));
-        if own || matches!(event.body, Body::Gap { .. }) {
-            self.contract.observe(event);
-        } else {
-            self.contract.around(event);
-        }
         match &event.body {
             Body::ScenarioStarted(bindings) => {
                 self.bindings = (**bindings).clone();
                 self.started = now;
-                self.others.begin(bindings);
+                self.account.others.begin(bindings);
                 self.begin(now);
             }
             Body::ScenarioEnded(ended) => self.ended = Some(ended.clone()),
@@ -176,7 +173,7 @@ impl Judge {
             }
             Body::Quiesced { step, since } if own && *step == self.cursor => {
                 if let Some(since) = since {
-                    self.stirred.quiesced(*since);
+                    self.account.stirred.quiesced(*since);
                 }
                 self.drive(now, |doing, env| match doing {
                     Doing::Probing(probing) => probing.quiesced(since.is_some(), env),
@@ -233,6 +230,9 @@ impl Judge {
             }
             _ => {}
         }
+        if let (true, Body::Observed { key, object, .. }) = (own, &event.body) {
+            self.counts(key, object, now);
+        }
         // A step may be over at once, and the next one too.
         let mut before = None;
         while before != Some(self.cursor) {
@@ -241,7 +241,7 @@ impl Judge {
         }
         // What a write under way explains is known when it is answered.
         if !matches!(self.doing, Doing::Waiting | Doing::Writing(_) | Doing::Done) {
-            for foreign in self.others.interference() {
+            for foreign in self.account.others.interference() {
                 self.interfered(&foreign);
             }
         }
@@ -250,18 +250,18 @@ impl Judge {
     /// Somebody did something to an object that only the run should change: if it was the target, that is a breach of its own,
     /// and otherwise nothing can be said of what depends on it.
     fn interfered(&mut self, foreign: &Foreign) {
-        if self.others.is_targets(foreign)
-            && self.contract.touched(&foreign.key, &foreign.what, foreign.seq, &self.bindings.scenario)
+        if self.account.others.is_targets(foreign)
+            && self.account.contract.touched(&foreign.key, &foreign.what, foreign.seq, &self.bindings.scenario)
         {
             return;
         }
-        if self.contract.steps_back(&foreign.key) {
+        if self.account.contract.steps_back(&foreign.key) {
             return;
         }
         if let Doing::Doubting { findings, .. } = self.doing {
             self.findings.truncate(findings);
         }
-        self.contract.disturbed(foreign.seq);
+        self.account.contract.disturbed(foreign.seq);
         if !self.unspoken.is_empty() {
             // The steps are over, and what comes of this concerns none of them.
             self.doing = Doing::Done;
@@ -322,9 +322,14 @@ impl Judge {
             came_out: self.came_out.clone(),
             checked: self.checked,
             contract: self.breaches(),
-            contract_watched: self.contract.watched().clone(),
+            contract_watched: self.watched(),
             slowest_settle: self.slowest,
         }
+    }
+
+    fn watched(&self) -> Watched {
+        let namespaces = &self.bindings.namespaces;
+        Watched::of(self.account.contract.watched(), |of| namespaces.values().any(|own| own == of))
     }
 
     /// The scenario wrote a status in the name of another component.
@@ -337,7 +342,7 @@ impl Judge {
 
     /// What breaks the contract, but for statuses that are not the target's.
     fn breaches(&self) -> Vec<(String, Breach)> {
-        let mut breaches = self.contract.breaches();
+        let mut breaches = self.account.contract.breaches();
         breaches.retain(|(_, breach)| {
             let is_of = |key: &ObjectKey| key.to_string() == breach.object;
             !self.components.iter().any(|(key, since)| breach.seq >= *since && breach.path != "spec" && is_of(key))
@@ -390,8 +395,8 @@ impl Judge {
             context: &self.context,
             scenario: &self.scenario,
             bindings: &self.bindings,
-            history: &self.history,
-            stirred: &self.stirred,
+            history: &self.account.history,
+            stirred: &self.account.stirred,
             step,
             started: self.started,
             rested: self.rested,
@@ -400,10 +405,11 @@ impl Judge {
         })
     }
 
-    /// What is being done, to be changed, beside all else, to be read.
-    fn split(&self) -> Option<(Doing, Env<'_>)> {
-        let env = self.env()?;
-        Some((self.doing.clone(), env))
+    /// What is being done, to be changed and put back, beside all else, to be read.
+    fn split(&mut self) -> Option<(Doing, Env<'_>)> {
+        self.env()?;
+        let doing = std::mem::replace(&mut self.doing, Doing::Waiting);
+        Some((doing, self.env()?))
     }
 
     fn drive(&mut self, now: Elapsed, ask: impl FnOnce(&mut Doing, &Env<'_>) -> Option<Report>) {

@@ -4,6 +4,7 @@
 //! ([`Judge::observe`]), asks what to do next ([`Judge::next`]) and obeys; replay feeds a recorded log and asks for the
 //! [`Verdict`]. Both take the same path, because nothing but events moves the machine.
 //!
+//! - `account`: what was taken in, and with what an execution begins
 //! - [`history`], [`conditions`]: what was seen of each object
 //! - [`expect`]: one expectation against one version of an object
 //! - `settle`, `hold`, `probe`, `admission`, `service`: one kind of step each
@@ -15,6 +16,7 @@
 //! - [`statistics`]: the sequential tests behind shares and behind staying
 //! - [`contract`]: the status contract that is always on
 
+mod account;
 mod action;
 mod admission;
 mod answer;
@@ -52,6 +54,7 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
+pub use account::{Account, Checkpoints};
 pub use action::{Action, Context, Next, WriteTarget};
 pub use machine::Judge;
 pub use machine::awaits::Awaited;

@@ -89,9 +89,15 @@ impl Others {
     }
 
     /// Objects that the target makes are no interference.
-    pub(super) fn beside(mut self, made: &[MadeObject]) -> Others {
+    pub(super) fn beside(&mut self, made: &[MadeObject]) {
         made.clone_into(&mut self.of_target);
-        self
+    }
+
+    /// Takes in what is known of other objects.
+    pub(super) fn join(&mut self, other: &Others) {
+        self.made.extend(other.made.iter().map(|(key, made)| (key.clone(), made.clone())));
+        other.unexplained.iter().for_each(|key| self.doubt(key));
+        self.writes_statuses.extend(other.writes_statuses.iter().cloned());
     }
 
     /// The scenario begins, on this class.
@@ -222,7 +228,12 @@ impl Others {
         // of the contract.
         foreign.key.kind != DEFINITION
             && !foreign.by.is_empty()
-            && foreign.by.iter().all(|name| self.writes_statuses.contains(name))
+            && foreign.by.iter().all(|name| self.is_writer_of_statuses(name))
+    }
+
+    /// Whether somebody writes statuses of the dialect, as the target does.
+    pub(super) fn is_writer_of_statuses(&self, name: &str) -> bool {
+        self.writes_statuses.contains(name)
     }
 }
 
@@ -327,6 +338,11 @@ pub(super) fn status_writers<'o>(object: &'o Value, dialect: &Dialect) -> impl I
 /// The newest entries of `metadata.managedFields`.
 pub(super) fn entries(object: &Value) -> &[Value] {
     array(object.pointer("/metadata/managedFields"))
+}
+
+/// Who wrote an object last, beside the run.
+pub(super) fn writers(object: &Value) -> impl Iterator<Item = &str> {
+    managers(object).map(|(manager, _)| manager).filter(|manager| *manager != OURS)
 }
 
 /// The managers of the newest entries of `metadata.managedFields`, each with its subresource.

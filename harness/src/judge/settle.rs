@@ -376,7 +376,7 @@ impl End {
     /// Whether what a read found is, in all that is asked, what was seen.
     fn shows(&self, sight: &Sight, now: Elapsed, env: &Env<'_>) -> bool {
         let Some(object) = &sight.object else { return false };
-        let found = Version { seq: 0, at: now, object: Arc::clone(object), after_gap: false };
+        let found = Version { seq: 0, at: now, object: Arc::clone(object) };
         let rules = env.rules(&self.part);
         let subjects = self.settle.subjects.iter().zip(&self.seen).filter(|(s, _)| names(&s.subject, &sight.key));
         subjects.into_iter().all(|(subject, seen)| evaluate(subject, Latest::Current(&found), &rules) == *seen)

@@ -38,6 +38,12 @@ impl Stirred {
         }
     }
 
+    /// Takes in what happened elsewhere.
+    pub(super) fn join(&mut self, other: &Stirred) {
+        self.own = self.own.max(other.own);
+        self.others = self.others.max(other.others);
+    }
+
     /// A step begins, and the run may write.
     pub(super) fn step(&mut self) {
         self.quiet = None;

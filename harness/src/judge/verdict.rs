@@ -1,11 +1,11 @@
 //! What a scenario came to.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gateproof_report::record::{Breach, Finding, Outcome, ProbeRecord, Severity, Stage};
 
-use crate::log::{Ended, ObjectKey};
+use super::contract::Watched;
+use crate::log::Ended;
 
 /// A test of shares, as it stood when it stopped.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub struct Verdict {
     /// Breaches of the status contract by objects of the scenario, with the rule's name `contract/<kind>/<rule>`.
     pub contract: Vec<(String, Breach)>,
     /// The scenario's objects that were held against the status contract.
-    pub contract_watched: BTreeSet<ObjectKey>,
+    pub contract_watched: Watched,
     /// Longest settle of the scenario, for the holds of later ones.
     pub slowest_settle: Duration,
 }

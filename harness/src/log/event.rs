@@ -21,6 +21,9 @@ pub struct Event {
     pub body: Body,
 }
 
+/// How many versions of its objects an execution takes in at most. A target that writes more has no end, and is told so.
+pub const MOST_VERSIONS: u32 = 5000;
+
 /// Whom an event concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -19,8 +19,8 @@ pub use authority::Authority;
 pub use digest::digest;
 pub use echo::EchoText;
 pub use event::{
-    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, Scope, Sight, Write,
-    WriteOutcome, WriteVerb,
+    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, MOST_VERSIONS, Scope,
+    Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
     Chain, ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, NO_PROTOCOL,

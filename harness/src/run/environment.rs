@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::interrupt::Interrupt;
 use super::lag::Lateness;
 use super::options::Bystander;
+use super::tally::Tally;
 use super::waits::Waits;
 use crate::cluster::api::Api;
 use crate::cluster::backends::Backends;
@@ -26,6 +27,8 @@ use crate::probe::Prober;
 pub struct Environment {
     /// The log.
     pub log: Arc<LogWriter>,
+    /// What the log came to so far. Whoever holds it waits for nothing, least of all for the log.
+    pub tally: Arc<Mutex<Tally>>,
     /// The target's API server.
     pub api: Api,
     /// Writes to the target.
@@ -70,6 +73,11 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// What the log came to so far.
+    pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Opens an execution in the log; returns the slowest settle of those that ended before.
     pub(super) fn open(&self, scope: &Scope, bindings: &Bindings) -> Duration {
         let slowest = self.slowest();

@@ -13,6 +13,7 @@ use super::environment::Environment;
 use super::lag;
 use super::locks;
 use super::made;
+use super::record::shared_by;
 use super::rest::Rest;
 use super::tidy::unscript;
 use super::waits::Teller;
@@ -79,9 +80,9 @@ enum SetupError {
 /// Runs a scenario to its verdict. Its objects are left for the caller to remove, and so is the rest.
 pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Remains) {
     let scope = Scope::Scenario(Arc::clone(&execution.name));
-    let mut scopes = vec![Scope::Run, scope.clone()];
-    scopes.extend(execution.bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str()))));
-    let events = env.log.subscribe(&scopes);
+    let shared = shared_by(&execution.bindings);
+    let scopes: Vec<Scope> = shared.iter().chain([&scope]).cloned().collect();
+    let (before, events) = env.log.follow(&scopes, || env.tally().before(&shared));
     let slowest_settle = env.open(&scope, &execution.bindings);
     let bound = bind(&execution.scenario, &execution.bindings).map(Arc::new);
     let judged = bound.as_ref().map_or_else(|_| Arc::clone(&execution.scenario), Arc::clone);
@@ -101,7 +102,7 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
         told: execution.told.as_ref(),
         lingers: false,
         waits: Teller::of(&env.waits, &execution.name),
-        judge: Judge::new(judged, context),
+        judge: Judge::new(judged, context).behind(&before),
         events,
         running: None,
         lanes: execution.lanes.clone(),

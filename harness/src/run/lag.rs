@@ -136,7 +136,7 @@ mod tests {
     use crate::judge::contract::{Contract, GATEWAY_API};
     use crate::log::{Event, TimingProfile};
     use crate::run::{Bystander, RunOptions, Silent, TargetChoice, run};
-    use crate::scenario::{Scenario, Verb, Vocabulary, load};
+    use crate::scenario::{Scenario, Verb, load};
 
     /// Takes the one thread of the runtime away.
     fn occupy(time: Duration) {
@@ -174,7 +174,7 @@ mod tests {
     #[tokio::test]
     async fn a_blocked_runtime_is_logged() {
         let log = Arc::new(LogWriter::start(None).unwrap());
-        let mut events = log.subscribe(&[Scope::Run]);
+        let ((), mut events) = log.follow(&[Scope::Run], || ());
         let lateness = Lateness::default();
         let _measuring = measure(Arc::clone(&log), lateness.clone(), Duration::from_millis(20));
         tokio::task::yield_now().await;
@@ -230,8 +230,8 @@ mod tests {
     #[tokio::test]
     async fn little_delays_of_an_attempt_leave_a_wrong_answer_inconclusive() {
         let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
-        let scenarios: Vec<_> = scenarios.into_iter().filter(|one| one.name == "httproute-missing-backend").collect();
+        let is_meant = |one: &&Scenario| one.name == "httproute-missing-backend";
+        let scenarios: Vec<_> = load::builtin_once().iter().filter(is_meant).cloned().collect();
         let target = TargetChoice::embedded(Reference::GatewayApi, Some("answers-404-for-missing-backends".to_owned()));
         let mut options = RunOptions::new(target, contract);
         let second = Duration::from_secs(1);

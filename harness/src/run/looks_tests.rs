@@ -55,7 +55,7 @@ fn verdict(outcome: Outcome, came_out: &[usize], findings: Vec<Finding>) -> Verd
         came_out: came_out.iter().map(|step| CameOut { step: *step, ending: None }).collect(),
         checked: 1,
         contract: Vec::new(),
-        contract_watched: BTreeSet::default(),
+        contract_watched: Default::default(),
         slowest_settle: Duration::ZERO,
     }
 }

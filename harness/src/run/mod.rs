@@ -3,7 +3,7 @@
 //! - [`options`], [`plan`], [`schedule`], [`bindings`]: decisions, all pure
 //! - [`ask`], [`preflight`]: whether the target can be tested, [`permissions`] among it
 //! - [`execute`]: one scenario's loop; [`session`]: all of them, and the clean-up
-//! - [`record`]: from the closed log to the run record; [`known`]: what of it the user expects
+//! - `tally`: what a log comes to, event by event; [`record`]: from that and the verdicts to the run record; [`known`]: what of it the user expects
 //! - [`replay`]: a recorded run, judged again; [`looks`]: what it says of each clause; [`origin`]: what it is of
 
 pub mod admission;
@@ -39,6 +39,7 @@ pub mod replay;
 mod rest;
 pub mod schedule;
 mod session;
+mod tally;
 mod tidy;
 pub mod waits;
 
@@ -60,7 +61,7 @@ pub use options::{Bystander, Conduct, FeatureChoice, Keep, RunOptions, Skip, Tar
 pub use plan::{Decision, Planned};
 pub use preflight::Preflight;
 pub use prepare::RunError;
-pub use record::events_of;
+pub use record::shared_by;
 pub use waits::{Wait, Waits};
 
 use ask::{Waiting, ask};
@@ -68,6 +69,7 @@ use open::{Opened, Purpose, open};
 use prepare::Target;
 use record::{End, Entry};
 use session::{Outcomes, session};
+use tally::Tally;
 use tidy::Tidy;
 
 /// Is told how a run goes along. Called from one task, in order.
@@ -99,7 +101,7 @@ impl Progress for Silent {
 /// What a run came to.
 #[derive(Debug, Clone)]
 pub struct RunOutput {
-    /// The closed log; where a file has it too, of scenarios that passed no more than the first and last event.
+    /// The closed log, as far as no file has it that can be read again; of one that went through a pipe, what did not pass.
     pub events: Vec<Arc<Event>>,
     /// The record made of it.
     pub record: RunRecord,
@@ -180,7 +182,7 @@ async fn run_on(
     log.append(Scope::Run, Body::RunEnded { interrupted });
     log.close_file()?;
     let events = log.events();
-    let record = close(&started, &events, &entries, options, &target.facts, interrupted);
+    let record = close(&started, &env.tally(), &entries, options, &target.facts, interrupted);
     Ok(RunOutput { events, record, left_out, leftovers, kept, logs })
 }
 
@@ -270,17 +272,13 @@ fn not_run(entry: &Entry) -> Option<NotRun> {
 
 fn close(
     started: &RunStarted,
-    events: &[Arc<Event>],
+    tally: &Tally,
     entries: &[Entry],
     options: &RunOptions,
     facts: &Facts,
     interrupted: bool,
 ) -> RunRecord {
-    let durations = record::durations(events);
-    let scenarios = entries
-        .iter()
-        .map(|entry| record::scenario_record(entry, durations.get(&entry.name).copied().unwrap_or_default()))
-        .collect();
+    let scenarios = entries.iter().map(|entry| record::scenario_record(entry, tally.duration(&entry.name))).collect();
     let verdicts: Vec<_> = entries
         .iter()
         .filter_map(|entry| match &entry.end {
@@ -288,7 +286,6 @@ fn close(
             End::NotRun { .. } => None,
         })
         .collect();
-    let (controller, timing) = (facts.controller_name(), &started.timing);
-    let contract = record::contract_records(&options.contract, facts.basis(), controller, timing, events, &verdicts);
-    record::run_record(started, events, scenarios, contract, interrupted)
+    let contract = record::contract_records(&options.contract, facts.basis(), tally.shared(), &verdicts);
+    record::run_record(started, tally, scenarios, contract, interrupted)
 }

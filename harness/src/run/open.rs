@@ -1,7 +1,7 @@
 //! From the options to a run that can begin: the plan, the log, the observer, the pool, and whether the target can be tested.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gateproof_report::known::KnownFailure;
@@ -21,6 +21,7 @@ use super::prepare::{self, Failed, RunError, Target};
 use super::record::{self, End, Entry};
 use super::schedule::Job;
 use super::session::Slot;
+use super::tally::Tally;
 use super::tidy::Tidy;
 use super::{Progress, known, origin};
 use crate::cluster::clean::Leftover;
@@ -139,6 +140,11 @@ pub async fn open(
         shard: options.part.as_ref().map(|part| part.record(&left_out)),
         ..run_started(target, options, &policy, &run_id, &timing)
     };
+    let tally = Tally::new(&options.contract, facts.basis(), facts.controller_name(), &timing);
+    let tally = Arc::new(Mutex::new(tally));
+    let read = Arc::clone(&tally);
+    log.show(move |event| read.lock().unwrap_or_else(PoisonError::into_inner).observe(event));
+    log.keep(Scope::Scenario(Arc::from(PREFLIGHT)));
     log.append(Scope::Run, Body::RunStarted(Box::new(started.clone())));
     let own = [(slots.len(), Arc::from(PREFLIGHT)), (slots.len() + 1, Arc::from(CANARY))];
     let executions = slots.iter().map(|slot| (slot.index, Arc::clone(&slot.name))).chain(own);
@@ -170,6 +176,7 @@ pub async fn open(
     let leases = Leases::new(target.api.clone(), &run_id, patience, options.interrupt.token());
     let env = Arc::new(Environment {
         log: Arc::clone(&log),
+        tally,
         leases,
         undo: Undo::new(target.api.clone(), writer.clone(), policy.cluster_changes),
         api: target.api.clone(),

@@ -1,18 +1,17 @@
 //! From a closed log and its verdicts to the run record. Pure.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use gateproof_report::record::{
-    Breach, ContractRecord, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Target, repeat_of,
-};
+use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target, repeat_of};
 use gateproof_suites::profiles_of;
 
 use super::known;
+use super::tally::Tally;
 use crate::dialects::Dialect;
 use crate::judge::Verdict;
-use crate::judge::contract::{Contract, ContractState, records};
-use crate::log::{Body, Event, RunStarted, Scope, Timing};
+use crate::judge::contract::{Contract, ContractState, Watched, records};
+use crate::log::{Bindings, RunStarted, Scope};
 use crate::scenario::select::clauses;
 use crate::scenario::{Basis, Scenario};
 
@@ -77,10 +76,10 @@ pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
     record
 }
 
-/// The record of a run, from its closed log.
+/// The record of a run, by what its closed log came to.
 pub fn run_record(
     started: &RunStarted,
-    events: &[Arc<Event>],
+    tally: &Tally,
     scenarios: Vec<ScenarioRecord>,
     contract: Vec<ContractRecord>,
     interrupted: bool,
@@ -120,37 +119,22 @@ pub fn run_record(
         outside_profiles,
         contract,
         known_failures,
-        leftovers: events.iter().filter_map(|event| left_behind(&event.body)).collect(),
+        leftovers: tally.leftovers().to_vec(),
         digests: started.digests.clone(),
         shard: started.shard.clone(),
-        duration_ms: events.last().map_or(0, |event| event.at.0 / 1000),
-    }
-}
-
-fn left_behind(body: &Body) -> Option<LeftoverRecord> {
-    match body {
-        Body::LeftBehind { object, diagnosis } => {
-            Some(LeftoverRecord { object: object.clone(), diagnosis: diagnosis.clone() })
-        }
-        _ => None,
+        duration_ms: tally.whole(),
     }
 }
 
 /// Contract records of the whole run: what each scenario's objects gave, and once the objects that belong to nobody
-/// alone, which are the GatewayClass and the pool. `timing` says when those are settled.
+/// alone, which are the GatewayClass and the pool.
 pub fn contract_records(
-    contract: &Arc<Contract>,
+    contract: &Contract,
     basis: Basis,
-    controller: &str,
-    timing: &Timing,
-    events: &[Arc<Event>],
+    shared: &ContractState,
     verdicts: &[(Arc<str>, &Verdict)],
 ) -> Vec<ContractRecord> {
-    let mut shared = ContractState::new(Arc::clone(contract), basis, controller.to_owned()).limits(timing);
-    for event in events.iter().filter(|event| !matches!(event.scope, Scope::Scenario(_))) {
-        shared.observe_shared(event, timing);
-    }
-    let mut parts = vec![(shared.breaches(), shared.watched().clone())];
+    let mut parts = vec![(shared.breaches(), Watched::of(shared.watched(), |_| false))];
     // A version that several scenarios saw breaks a rule once.
     let mut known: HashSet<(String, u64, String)> = HashSet::new();
     let mut news = |name: &String, breach: &Breach| known.insert((name.clone(), breach.seq, breach.path.clone()));
@@ -168,29 +152,10 @@ pub fn contract_records(
     records(contract, basis, &parts)
 }
 
-/// Milliseconds from the first to the last event of each scenario.
-pub fn durations(events: &[Arc<Event>]) -> HashMap<Arc<str>, u64> {
-    let mut spans: HashMap<Arc<str>, (u64, u64)> = HashMap::new();
-    for event in events {
-        if let Scope::Scenario(name) = &event.scope {
-            spans.entry(Arc::clone(name)).or_insert((event.at.0, event.at.0)).1 = event.at.0;
-        }
-    }
-    spans.into_iter().map(|(name, (first, last))| (name, (last - first) / 1000)).collect()
-}
-
-/// The events that the judge of one execution sees, in log order: its own, those of its pool Gateways, and the run's.
-/// Replay feeds these.
-pub fn events_of<'a>(events: &'a [Arc<Event>], name: &str) -> impl Iterator<Item = &'a Event> {
-    let own = Scope::Scenario(Arc::from(name));
-    let mut scopes = vec![Scope::Run, own.clone()];
-    for event in events.iter().filter(|event| event.scope == own) {
-        if let Body::ScenarioStarted(bindings) = &event.body {
-            scopes.extend(bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str()))));
-        }
-    }
-    let end = events.iter().rposition(|event| event.scope == own).map_or(0, |last| last + 1);
-    events[..end].iter().map(|event| &**event).filter(move |event| scopes.contains(&event.scope))
+/// The scopes that an execution shares with others.
+pub fn shared_by(bindings: &Bindings) -> Vec<Scope> {
+    let pool = bindings.gateways.values().map(|gateway| Scope::Pool(Arc::from(gateway.name.as_str())));
+    std::iter::once(Scope::Run).chain(pool).collect()
 }
 
 /// Every clause that a scenario proves, sorted.
@@ -210,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::judge::contract::GATEWAY_API;
-    use crate::log::{Bindings, Elapsed, GatewayBinding, TimingProfile};
+    use crate::log::{Body, Elapsed, Event, Timing, TimingProfile};
     use crate::scenario::Channel;
 
     fn event(seq: u64, scope: Scope, body: Body) -> Arc<Event> {
@@ -226,25 +191,27 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_sees_its_own_scopes_up_to_its_end() {
-        let gateway = GatewayBinding { namespace: "p".into(), name: "http".into(), shape: "http".into() };
-        let bindings = Bindings { gateways: [("gw".to_owned(), gateway)].into_iter().collect(), ..Bindings::default() };
-        let events = vec![
+    fn an_execution_lasts_from_its_first_event_to_its_last() {
+        let events = [
             event(0, Scope::Run, Body::Tick),
-            event(1, pool("http"), Body::Tick),
-            event(2, pool("https"), Body::Tick),
-            event(3, scenario("a"), Body::ScenarioStarted(Box::new(bindings))),
+            event(3, scenario("a"), Body::Tick),
             event(4, scenario("b"), Body::Tick),
             event(5, scenario("a"), Body::Tick),
             event(6, pool("http"), Body::Tick),
         ];
-        let seen: Vec<u64> = events_of(&events, "a").map(|event| event.seq).collect();
-        assert_eq!(seen, [0, 1, 3, 5]);
-        assert_eq!(durations(&events)[&Arc::<str>::from("a")], 2);
+        let tally = tally(&events);
+        assert_eq!((tally.duration("a"), tally.duration("b"), tally.duration("c"), tally.whole()), (2, 0, 0, 6));
     }
 
     fn basis() -> Basis {
         Basis::release("1.6.1".parse().unwrap(), Channel::Standard)
+    }
+
+    fn tally(events: &[Arc<Event>]) -> Tally {
+        let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+        let mut tally = Tally::new(&contract, basis(), "a.test/b", &timing());
+        events.iter().for_each(|event| tally.observe(event));
+        tally
     }
 
     fn timing() -> Timing {
@@ -287,8 +254,8 @@ mod tests {
             event(second_after_ms, pool("http"), seen("2")),
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
-        let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(&contract, basis(), "a.test/b", &timing(), &events, &[]);
+        let contract = Contract::parse(GATEWAY_API).unwrap();
+        let records = contract_records(&contract, basis(), tally(&events).shared(), &[]);
         let rule = "contract/Gateway/observed-generation-current";
         let record = records.iter().find(|record| record.name == rule).unwrap();
         let paths: Vec<&str> = record.breaches.iter().map(|breach| breach.path.as_str()).collect();
@@ -310,8 +277,8 @@ mod tests {
             event(1, pool("http"), seen("2", 2)),
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
-        let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
-        let records = contract_records(&contract, basis(), "a.test/b", &timing(), &events, &[]);
+        let contract = Contract::parse(GATEWAY_API).unwrap();
+        let records = contract_records(&contract, basis(), tally(&events).shared(), &[]);
         let record =
             records.iter().find(|record| record.name == "contract/Gateway/observed-generation-current").unwrap();
         assert_eq!(!record.breaches.is_empty(), found);

@@ -1,6 +1,6 @@
 //! Judges a recorded run again: the same path, the same verdicts, with no target. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +10,9 @@ use indexmap::IndexMap;
 use super::options::DEFAULT_MAX_PROBES;
 use super::otherwise::otherwise;
 use super::preflight::PREFLIGHT;
-use super::record::{self, End, Entry, events_of};
+use super::record::{self, End, Entry};
 use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, stands, unanswered};
+use super::tally::Tally;
 use crate::dialects::Dialect;
 use crate::judge::contract::Contract;
 use crate::judge::{Context, Judge, Verdict};
@@ -93,7 +94,7 @@ pub fn replay(
     release: Option<Version>,
 ) -> Result<RunRecord, ReplayError> {
     let again = again(events, scenarios, contract, preflight, release)?;
-    Ok(again.record(events, contract, &again.entries))
+    Ok(again.record(contract, &again.entries))
 }
 
 /// Everything that a log says of its run.
@@ -129,7 +130,7 @@ pub fn rederive(
     contract: &Arc<Contract>,
     preflight: Option<&Scenario>,
 ) -> Result<Rederived, ReplayError> {
-    let Again { entries, as_if, basis, interrupted } = again(events, scenarios, contract, preflight, None)?;
+    let Again { entries, tally, as_if, basis, interrupted } = again(events, scenarios, contract, preflight, None)?;
     let mut all = Vec::new();
     for NotRun { name, outcome, reason } in events.iter().filter_map(not_run).flatten() {
         let scenario = scenarios.iter().find(|scenario| scenario.name == repeat_of(name).0);
@@ -144,8 +145,8 @@ pub fn rederive(
         (place(a), repeat_of(&a.name)).cmp(&(place(b), repeat_of(&b.name)))
     });
     let left_out = as_if.left_out.clone();
-    let again = Again { entries: Vec::new(), as_if, basis, interrupted };
-    let record = again.record(events, contract, &all);
+    let again = Again { entries: Vec::new(), tally, as_if, basis, interrupted };
+    let record = again.record(contract, &all);
     let judged = all.into_iter().filter_map(|Entry { name, scenario, end }| match end {
         End::Judged(verdict) => Some(Judged { name, scenario, verdict: *verdict }),
         End::NotRun { .. } => None,
@@ -163,6 +164,7 @@ fn not_run(event: &Arc<Event>) -> Option<&[NotRun]> {
 /// What is judged again, and as what.
 struct Again {
     entries: Vec<Entry>,
+    tally: Tally,
     as_if: RunStarted,
     basis: Basis,
     interrupted: bool,
@@ -170,11 +172,8 @@ struct Again {
 
 impl Again {
     /// The record of these entries.
-    fn record(&self, events: &[Arc<Event>], contract: &Arc<Contract>, entries: &[Entry]) -> RunRecord {
-        let durations = record::durations(events);
-        let records = entries
-            .iter()
-            .map(|entry| record::scenario_record(entry, durations.get(&entry.name).copied().unwrap_or_default()));
+    fn record(&self, contract: &Contract, entries: &[Entry]) -> RunRecord {
+        let records = entries.iter().map(|entry| record::scenario_record(entry, self.tally.duration(&entry.name)));
         let verdicts: Vec<_> = entries
             .iter()
             .filter_map(|entry| match &entry.end {
@@ -182,9 +181,8 @@ impl Again {
                 End::NotRun { .. } => None,
             })
             .collect();
-        let controller = self.as_if.controller_name.as_deref().unwrap_or_default();
-        let rules = record::contract_records(contract, self.basis, controller, &self.as_if.timing, events, &verdicts);
-        record::run_record(&self.as_if, events, records.collect(), rules, self.interrupted)
+        let rules = record::contract_records(contract, self.basis, self.tally.shared(), &verdicts);
+        record::run_record(&self.as_if, &self.tally, records.collect(), rules, self.interrupted)
     }
 }
 
@@ -233,30 +231,49 @@ fn again(
         Some(Body::RunEnded { interrupted }) => *interrupted,
         _ => return Err(ReplayError::Open(Vec::new())),
     };
+    let controller = started.controller_name.clone().unwrap_or_default();
+    let mut tally = Tally::new(contract, basis, &controller, &started.timing);
+    let mut slowest_settle = Duration::ZERO;
     let mut entries: Vec<Entry> = Vec::new();
-    let mut settles: Vec<(u64, Duration)> = Vec::new();
-    for execution in executions {
-        let is_preflight = **execution.name == *PREFLIGHT;
-        let unknown = || ReplayError::Unknown(execution.bindings.scenario.clone());
-        let scenario =
-            if is_preflight { preflight } else { scenarios.iter().find(|s| s.name == execution.bindings.scenario) };
-        let scenario = scenario.ok_or_else(unknown)?;
-        let bound = bind(scenario, execution.bindings)
-            .map_err(|error| ReplayError::Bind { name: execution.name.to_string(), error })?;
-        let before = settles.iter().filter(|(ended, _)| *ended < execution.started);
-        let context = Context {
-            timing: started.timing.clone(),
-            contract: Arc::clone(contract),
-            basis: if parted.contains_key(&execution.bindings.scenario) { recorded } else { basis },
-            controller_name: started.controller_name.clone().unwrap_or_default(),
-            slowest_settle: before.map(|(_, settle)| *settle).max().unwrap_or_default(),
-            max_probes: DEFAULT_MAX_PROBES,
+    let by_start: HashMap<u64, &Recorded<'_>> = executions.iter().map(|one| (one.started, one)).collect();
+    let mut open: IndexMap<&Arc<str>, Open<'_>> = IndexMap::new();
+    for event in events {
+        if let Some(execution) = by_start.get(&event.seq) {
+            let is_preflight = **execution.name == *PREFLIGHT;
+            let unknown = || ReplayError::Unknown(execution.bindings.scenario.clone());
+            let scenario =
+                if is_preflight { preflight } else { scenarios.iter().find(|s| s.name == execution.bindings.scenario) };
+            let scenario = scenario.ok_or_else(unknown)?;
+            let bound = bind(scenario, execution.bindings)
+                .map_err(|error| ReplayError::Bind { name: execution.name.to_string(), error })?;
+            let context = Context {
+                timing: started.timing.clone(),
+                contract: Arc::clone(contract),
+                basis: if parted.contains_key(&execution.bindings.scenario) { recorded } else { basis },
+                controller_name: controller.clone(),
+                slowest_settle,
+                max_probes: DEFAULT_MAX_PROBES,
+            };
+            let scopes = record::shared_by(execution.bindings);
+            let judge = Judge::new(Arc::new(bound), context).behind(&tally.before(&scopes));
+            open.insert(execution.name, Open { judge, scopes, scenario, bindings: execution.bindings });
+        }
+        let Scope::Scenario(name) = &event.scope else {
+            tally.observe(event);
+            let sharing = open.values_mut().filter(|one| one.scopes.contains(&event.scope));
+            sharing.for_each(|one| one.judge.observe(event));
+            continue;
         };
-        let mut judge = Judge::new(Arc::new(bound), context);
-        events_of(events, execution.name).for_each(|event| judge.observe(event));
+        tally.observe(event);
+        let Some(one) = open.get_mut(name) else { continue };
+        one.judge.observe(event);
+        if !matches!(event.body, Body::ScenarioEnded(_)) {
+            continue;
+        }
+        let Some(Open { judge, scenario, bindings, .. }) = open.shift_remove(name) else { continue };
         let mut verdict = judge.verdict();
-        settles.push((execution.ended, verdict.slowest_settle));
-        if let (Some(wanted), true) = (release, parted.contains_key(&execution.bindings.scenario)) {
+        slowest_settle = slowest_settle.max(verdict.slowest_settle);
+        if let (Some(wanted), true) = (release, parted.contains_key(&bindings.scenario)) {
             let Release { version, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
             let is_failure = |one: &Finding| one.severity == Severity::Failure;
             verdict.findings.retain(|one| stands(scenario, &one.expectation, (version, channel), wanted));
@@ -264,14 +281,23 @@ fn again(
                 continue;
             }
         }
-        if is_preflight {
+        if **name == *PREFLIGHT {
             // It is no part of the record, but later holds may last by its settling.
             continue;
         }
-        let (name, scenario) = (Arc::clone(execution.name), Arc::new(scenario.clone()));
+        let (name, scenario) = (Arc::clone(name), Arc::new(scenario.clone()));
         entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
     }
-    Ok(Again { entries, as_if, basis, interrupted })
+    Ok(Again { entries, tally, as_if, basis, interrupted })
+}
+
+/// An execution that is being judged again.
+struct Open<'a> {
+    judge: Judge,
+    /// What it shares with others.
+    scopes: Vec<Scope>,
+    scenario: &'a Scenario,
+    bindings: &'a Bindings,
 }
 
 /// What has to be run to know how the target of a log does at another release.
@@ -315,10 +341,9 @@ struct Recorded<'a> {
     name: &'a Arc<str>,
     bindings: &'a Bindings,
     started: u64,
-    ended: u64,
 }
 
-/// The executions of a log in the order in which they ended, so that what one was given is known before it is judged.
+/// The executions of a log in the order in which they ended.
 fn executions(events: &[Arc<Event>]) -> Result<Vec<Recorded<'_>>, ReplayError> {
     let mut open: IndexMap<&Arc<str>, (&Bindings, u64)> = IndexMap::new();
     let mut closed = Vec::new();
@@ -330,7 +355,7 @@ fn executions(events: &[Arc<Event>]) -> Result<Vec<Recorded<'_>>, ReplayError> {
             }
             Body::ScenarioEnded(_) => {
                 if let Some((bindings, started)) = open.shift_remove(name) {
-                    closed.push(Recorded { name, bindings, started, ended: event.seq });
+                    closed.push(Recorded { name, bindings, started });
                 }
             }
             _ => {}

@@ -100,7 +100,7 @@ pub async fn session(
     let mut leftovers = Vec::new();
     // Nothing in the cluster waits for these.
     let mut scripted = Vec::new();
-    let mut kept = Vec::new();
+    let mut kept: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut logs = BTreeMap::new();
     // By which they hear that everything else is over.
     let mut rests: HashMap<usize, CancellationToken> = HashMap::new();
@@ -124,7 +124,7 @@ pub async fn session(
             let slot = &slots[start.job];
             reporter.started(&slot.name);
             let bindings = bind_names(env, options, &run_id, slot, &schedule, &start);
-            kept.push((start.job, kept_names(&bindings)));
+            kept.insert(start.job, kept_names(&bindings));
             let locks = locks_of(env, slot, &schedule, &start);
             let alone = slot.job.is_exclusive();
             let lanes = alone.then(|| locks.iter().cloned().collect());
@@ -157,6 +157,9 @@ pub async fn session(
             Some(report) = reports.recv() => match report {
                 Report::Judged(index, verdict) => {
                     ends.insert(index, End::Judged(verdict));
+                    if !ends.get(&index).is_some_and(|end| stays(options.keep, end)) {
+                        kept.remove(&index);
+                    }
                     if let Some(mut record) = record_of(env, &slots[index], ends.get(&index)) {
                         known::excuse(&known, &mut record);
                         if options.fail_fast && matches!(record.outcome, Outcome::Failed | Outcome::Late) && failed_by.is_none() {
@@ -178,12 +181,17 @@ pub async fn session(
                 Report::News(index, News::Moved(moved)) => schedule.intake().moved(index, moved, env.log.now()),
                 Report::News(index, News::Lingers(lingers)) => schedule.lingers(index, lingers),
                 Report::Ends(index) => schedule.intake().ends(index),
-                Report::Over(index) => schedule.intake().over(index),
+                Report::Over(index) => {
+                    rests.remove(&index);
+                    schedule.intake().over(index);
+                }
                 Report::Cleaned(more) => leftovers.extend(more),
                 Report::Scripted(more) => scripted.extend(more),
             },
-            Some(ended) = tasks.join_next() => {
-                if let Err(error) = ended && let Some((index, bindings)) = under_way.remove(&error.id()) {
+            Some(ended) = tasks.join_next_with_id() => {
+                let id = ended.as_ref().map_or_else(tokio::task::JoinError::id, |(id, ())| *id);
+                let task = under_way.remove(&id);
+                if let (Err(error), Some((index, bindings))) = (ended, task) {
                     // The harness' own mistake: the scenario is closed without a word about the target.
                     let error = format!("the harness broke off: {error}");
                     let scope = Scope::Scenario(Arc::clone(&slots[index].name));
@@ -202,7 +210,7 @@ pub async fn session(
         }
     }
     life.end().await;
-    kept.retain(|(index, _)| ends.get(index).is_some_and(|end| stays(options.keep, end)));
+    kept.retain(|index, _| ends.get(index).is_some_and(|end| stays(options.keep, end)));
     let pool_home = pool_namespace(&run_id);
     if kept.is_empty() && leftovers.is_empty() {
         leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool_home)]).await);
@@ -221,13 +229,7 @@ pub async fn session(
         Entry { name: slot.name, scenario: slot.scenario, end: ends.remove(&index).unwrap_or_else(broken) }
     });
     let interrupted = env.interrupt.is_triggered() && failed_by.is_none();
-    Outcomes {
-        entries: entries.collect(),
-        interrupted,
-        leftovers,
-        kept: kept.into_iter().flat_map(|(_, names)| names).collect(),
-        logs,
-    }
+    Outcomes { entries: entries.collect(), interrupted, leftovers, kept: kept.into_values().flatten().collect(), logs }
 }
 
 /// One execution and its clean-up.
@@ -289,10 +291,7 @@ impl Task {
         }
         give_back(held).await;
         send(Report::Over(self.index));
-        if passed {
-            // Nobody asks for its evidence.
-            env.log.forget(&Scope::Scenario(execution.name));
-        }
+        env.log.forget(&Scope::Scenario(execution.name), passed);
         if self.alone {
             // What it left on its lanes must be gone before the next one has them.
             send(Report::Released(self.index));
@@ -364,8 +363,7 @@ fn kept_names(bindings: &Bindings) -> Vec<String> {
 
 fn record_of(env: &Environment, slot: &Slot, end: Option<&End>) -> Option<ScenarioRecord> {
     let End::Judged(verdict) = end? else { return None };
-    let events = env.log.events_in(&Scope::Scenario(Arc::clone(&slot.name)));
-    let span = events.first().zip(events.last()).map_or(0, |(first, last)| (last.at.0 - first.at.0) / 1000);
+    let span = env.tally().duration(&slot.name);
     let entry =
         Entry { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), end: End::Judged(verdict.clone()) };
     Some(scenario_record(&entry, span))

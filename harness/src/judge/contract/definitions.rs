@@ -63,6 +63,13 @@ impl Definitions {
         }
     }
 
+    /// Takes in what was seen elsewhere.
+    pub(super) fn join(&mut self, other: &Definitions) {
+        self.seen.extend(other.seen.clone());
+        self.written.extend(other.written.clone());
+        self.writers.extend(other.writers.iter().cloned());
+    }
+
     /// Every step back, each with the rule's name.
     pub(super) fn breaches(&self, contract: &Contract, basis: Basis) -> Vec<(String, Breach)> {
         let Some(releases) = contract.dialect().releases().filter(|_| are_held(contract, basis)) else {

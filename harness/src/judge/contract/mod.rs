@@ -20,17 +20,18 @@ mod state;
 mod steady;
 mod times;
 mod typed;
+mod watched;
 mod whole;
 mod wording;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gateproof_report::record::{Breach, ContractRecord};
 
 use super::env::severity;
-use crate::log::{Event, ObjectKey};
+use crate::log::Event;
 use crate::scenario::Basis;
 use crate::scenario::scope::DEFINITION;
 
@@ -39,6 +40,7 @@ pub use error::ContractError;
 pub use places::NamedPlace;
 pub use rule::Rule;
 pub use state::ContractState;
+pub use watched::Watched;
 #[cfg(test)]
 pub(crate) use words::{BESIDE, READ_BY};
 
@@ -52,30 +54,27 @@ pub fn over_log(contract: &Arc<Contract>, basis: Basis, controller: &str, events
     for event in events {
         state.observe(event);
     }
-    records(contract, basis, &[(state.breaches(), state.watched().clone())])
+    records(contract, basis, &[(state.breaches(), Watched::of(state.watched(), |_| false))])
 }
 
 /// Breaches, each under `contract/<kind>/<rule>`, and the objects that were watched for them.
-pub type Part = (Vec<(String, Breach)>, BTreeSet<ObjectKey>);
+pub type Part = (Vec<(String, Breach)>, Watched);
 
 /// One record a kind and rule, in order of name, from the parts that scenarios and pool Gateways contributed. Every rule
 /// that the contract has for a kind is there if an object of the kind was watched, whatever its controller did meanwhile.
 pub fn records(contract: &Contract, basis: Basis, parts: &[Part]) -> Vec<ContractRecord> {
     let mut records: BTreeMap<String, ContractRecord> = BTreeMap::new();
-    // Several parts may have watched one object.
-    let watched: BTreeSet<&ObjectKey> = parts.iter().flat_map(|(_, watched)| watched).collect();
-    for key in watched {
-        if key.kind == DEFINITION
+    for ((group, name), count) in Watched::totals(parts.iter().map(|(_, watched)| watched)) {
+        if name == DEFINITION
             && definitions::are_held(contract, basis)
             && let Some(record) = entry(contract, &mut records, &definitions::name())
         {
-            record.objects += 1;
+            record.objects += count;
         }
-        let Some(kind) = contract.kind(&key.group, &key.kind) else { continue };
+        let Some(kind) = contract.kind(group, name) else { continue };
         for rule in Rule::ALL.into_iter().filter(|rule| contract.holds(*rule, kind, basis)) {
-            let name = format!("contract/{}/{}", key.kind, rule.name());
-            if let Some(record) = entry(contract, &mut records, &name) {
-                record.objects += 1;
+            if let Some(record) = entry(contract, &mut records, &format!("contract/{name}/{}", rule.name())) {
+                record.objects += count;
             }
         }
     }

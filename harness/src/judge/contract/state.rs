@@ -125,6 +125,19 @@ impl ContractState {
         }
     }
 
+    /// When something last changed that conditions may follow from.
+    #[cfg(test)]
+    pub fn stands_since(&self) -> Elapsed {
+        self.changes.last
+    }
+
+    /// Takes in what another account has of what others share with the objects.
+    pub fn join(&mut self, other: &ContractState) {
+        self.changes.join(&other.changes);
+        self.definitions.join(&other.definitions);
+        self.handlers.extend(other.handlers.iter().cloned());
+    }
+
     /// Whoever is ours and handles others is known by name from its first version on.
     fn learn(&mut self, key: &ObjectKey, object: &Value) {
         if self.contract.dialect().is_class(&key.kind) && self.is_ours(key, object) {

@@ -63,6 +63,12 @@ impl Changes {
             self.last = event.at;
         }
     }
+
+    /// Takes in what changed elsewhere.
+    pub(super) fn join(&mut self, other: &Changes) {
+        self.last = self.last.max(other.last);
+        self.stood.extend(other.stood.iter().map(|(key, object)| (key.clone(), Arc::clone(object))));
+    }
 }
 
 /// Whether two versions of an object differ in their status alone.

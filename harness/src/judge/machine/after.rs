@@ -81,7 +81,7 @@ impl Judge {
         self.answered.extend(report.answered);
         self.slowest = self.slowest.max(report.settled_after.unwrap_or_default());
         for awaited in &report.settled {
-            self.contract.settled(&awaited.subject, Some(awaited));
+            self.account.contract.settled(&awaited.subject, Some(awaited));
         }
         self.inconclusive = self.inconclusive.take().or(report.inconclusive);
         stops

@@ -27,7 +27,7 @@ impl Judge {
         if self.cursor >= scenario.steps.len() && self.waits_for_the_unspoken(now) {
             return;
         }
-        self.stirred.step();
+        self.account.stirred.step();
         match self.env().as_ref().and_then(Marking::of) {
             Some(marking) => self.doing = Doing::Marking(marking),
             None => self.begin_step(now),
@@ -88,7 +88,7 @@ impl Judge {
         let is_same =
             |step: usize| matches!(&self.scenario.steps[step].verb, Verb::Probe(before) if **before == *probe);
         let (_, at) = self.agreed.iter().rev().find(|(step, _)| is_same(*step))?;
-        self.stirred.is_unchanged(*at).then_some(*at)
+        self.account.stirred.is_unchanged(*at).then_some(*at)
     }
 
     /// Whether a backend answered a probe through this Gateway before.

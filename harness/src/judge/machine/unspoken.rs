@@ -14,7 +14,7 @@ impl Judge {
     /// Begins to wait, if there is anything to wait for.
     pub(super) fn waits_for_the_unspoken(&mut self, now: Elapsed) -> bool {
         let theirs = |key: &_| self.components.iter().any(|(component, _)| component == key);
-        let subjects = self.contract.unspoken(theirs);
+        let subjects = self.account.contract.unspoken(theirs);
         let Some(last) = self.scenario.steps.last().filter(|_| !subjects.is_empty()) else { return false };
         let Some(env) = self.env_of(last) else { return false };
         let settling =
@@ -30,7 +30,7 @@ impl Judge {
     pub(super) fn unspoken_is_over(&mut self, report: &Report) {
         if report.inconclusive.is_none() {
             for awaited in &self.unspoken {
-                self.contract.settled(&awaited.subject, Some(awaited));
+                self.account.contract.settled(&awaited.subject, Some(awaited));
             }
         }
         self.doing = Doing::Done;

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use crate::judge::contract::{Contract, GATEWAY_API};
-use crate::judge::{Action, Context, Judge, Next, Verdict, WriteTarget};
+use crate::judge::{Action, Checkpoints, Context, Judge, Next, Verdict, WriteTarget};
 use crate::log::{
     BackendBinding, Bindings, Body, Carrier, Change, EchoText, Elapsed, Ended, Event, Exchange, GatewayBinding,
     HttpAnswer, JournalEntry, ObjectKey, PeerCertificate, ProbeError, ProbeRequest, Received, Scope, ServiceRequest,
@@ -695,9 +695,18 @@ pub(super) fn modified(object: &Value) -> Body {
     seen(Change::Modified, object)
 }
 
-/// Feeds a log to a fresh judge.
+/// Feeds a log to a fresh judge; one that begins where that stood by then which it shares comes to the same.
 pub(super) fn replay(scenario: Scenario, context: Context, log: &[Event]) -> Verdict {
-    let mut judge = Judge::new(Arc::new(scenario), context);
+    let scenario = Arc::new(scenario);
+    let mut judge = Judge::new(Arc::clone(&scenario), context.clone());
     log.iter().for_each(|event| judge.observe(event));
-    judge.verdict()
+    let verdict = judge.verdict();
+    let start = log.iter().position(|event| matches!(event.body, Body::ScenarioStarted(_))).unwrap();
+    let mut checkpoints = Checkpoints::new(&context.contract, &context.controller_name);
+    log[..start].iter().for_each(|event| checkpoints.observe(event));
+    let shared = [Scope::Run, Scope::Pool("http".into())];
+    let mut judge = Judge::new(scenario, context).behind(&checkpoints.of(&shared));
+    log[start..].iter().for_each(|event| judge.observe(event));
+    assert_eq!(judge.verdict(), verdict);
+    verdict
 }

@@ -47,7 +47,7 @@ fn missed(kind: &str, status: Value, fields: Vec<FieldExpectation>, conditions: 
     };
     let seen = json!({"apiVersion": "seals.example/v1", "kind": kind,
         "metadata": {"name": "a", "namespace": "ns-1", "uid": "u", "generation": 2}, "status": status});
-    let version = Version { seq: 0, at: Elapsed(0), object: Arc::new(seen), after_gap: false };
+    let version = Version { seq: 0, at: Elapsed(0), object: Arc::new(seen) };
     let context = context();
     let rules = Rules {
         prefix: "p".to_owned(),

@@ -83,7 +83,8 @@ fn its_conditions_are_of_its_generation(#[case] mut status: Value, #[case] outco
 #[case::by_somebody_else("stray", 1)]
 fn what_the_target_makes_is_no_interference(#[case] name: &str, #[case] found: usize) {
     let made = MadeObject { group: "gateway.networking.k8s.io".to_owned(), object: object("HTTPRoute", "child") };
-    let mut others = Others::of(Dialect::gateway_api()).beside(&[made]);
+    let mut others = Others::of(Dialect::gateway_api());
+    others.beside(&[made]);
     others.begin(&bindings());
     let mut route = route(&["http"]);
     route["metadata"]["name"] = json!(name);

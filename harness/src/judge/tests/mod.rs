@@ -1,11 +1,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod admission;
+mod checkpoint;
 mod contract;
 mod contrast;
 mod definitions;
 mod doubt;
 mod driver;
+mod flood;
 mod fresh;
 mod further;
 mod graded;

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::dialects::Dialect;
-use crate::judge::contract::{Contract, ContractError, ContractState, Rule, records};
+use crate::judge::contract::{Contract, ContractError, ContractState, Rule, Watched, records};
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, TimingProfile};
 use crate::scenario::{Basis, ObjectRef};
 
@@ -228,7 +228,7 @@ fn what_is_shared_is_settled_by_what_its_status_says(#[case] observed: i64, #[ca
 
 #[test]
 fn healthy_seals_break_nothing() {
-    let watched = (Vec::new(), [ObjectKey::of(&seal(&GOOD)).unwrap()].into());
+    let watched = (Vec::new(), Watched::of(&[ObjectKey::of(&seal(&GOOD)).unwrap()].into(), |_| false));
     let held: Vec<String> =
         records(&contract(), Basis::default(), &[watched]).into_iter().map(|one| one.name).collect();
     for rule in [Rule::ProgrammedAfterAccepted, Rule::SupportedVersionPresent] {
