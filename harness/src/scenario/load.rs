@@ -36,6 +36,14 @@ pub fn builtin(vocabulary: &Vocabulary) -> Result<Vec<Scenario>, LoadError> {
     all(gateproof_suites::manifests().into_iter(), vocabulary)
 }
 
+/// The embedded scenarios for tests: they are read once for all tests of a program, not for each.
+#[cfg(test)]
+pub(crate) fn builtin_once() -> &'static [Scenario] {
+    static ALL: std::sync::LazyLock<Vec<Scenario>> =
+        std::sync::LazyLock::new(|| builtin(&Vocabulary::builtin()).unwrap());
+    &ALL
+}
+
 /// The scenarios of a file, or of every `*.yaml` and `*.yml` below a folder that is not hidden, in order of path.
 ///
 /// # Errors
