@@ -1,8 +1,8 @@
 //! How many Gateways of scenarios come or go at once. Pure: it is told what comes and goes, and when.
 //!
 //! Where each Gateway gets machines of its own, those that come together are in each other's way, and those that go are in theirs. So
-//! it begins with a few, and lets twice as many come for as long as each is there about as soon as the first ones were; where each
-//! takes twice as long, fewer are let in. Where a Gateway is there at once, nobody waits.
+//! it begins with a few, and lets twice as many come for as long as each is there about as soon as the first ones were, and more come
+//! in a time; where each takes twice as long, fewer are let in. Where a Gateway is there at once, nobody waits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -18,6 +18,8 @@ const FEWEST: usize = 4;
 const MORE: f64 = 1.5;
 /// If each takes longer than so many times that, so many are let in that it should be within it.
 const FEWER: f64 = 2.0;
+/// Of what more at once would be worth if each took no longer for it, so much has to come of it.
+const WORTH: f64 = 0.5;
 
 /// How many times the longest that one took until it was programmed has to pass until one that says nothing new is no longer taken
 /// for coming.
@@ -68,6 +70,10 @@ pub struct Intake {
     best: Option<f64>,
     /// Whether there were too many once.
     cut: bool,
+    /// Whether more at once were of no use.
+    enough: bool,
+    /// What the limit was before it was raised, and how many came in a second.
+    raised_from: Option<(usize, f64)>,
     slowest: Duration,
 }
 
@@ -88,6 +94,8 @@ impl Intake {
             turn: Turn::default(),
             best: None,
             cut: false,
+            enough: false,
+            raised_from: None,
             slowest: Duration::ZERO,
         }
     }
@@ -195,7 +203,7 @@ impl Intake {
         self.slowest = self.slowest.max(took);
         if took <= self.at_once {
             self.limit = None;
-            (self.best, self.cut) = (None, false);
+            (self.best, self.cut, self.enough, self.raised_from) = (None, false, false, None);
             return;
         }
         let Some(limit) = self.limit else {
@@ -218,10 +226,20 @@ impl Intake {
         let each = self.turn.took.as_secs_f64() / number(self.turn.came);
         let best = self.best.map_or(each, |best| best.min(each));
         self.best = Some(best);
+        let in_a_second = number(limit) / each;
+        let was_worth_nothing = |(before, then): &(usize, f64)| {
+            in_a_second < then * (1.0 + WORTH * (number(limit) / number(*before) - 1.0))
+        };
+        let raised_from = self.raised_from.take().filter(|_| self.turn.full);
         if each >= best * FEWER {
-            self.cut = true;
+            (self.cut, self.enough) = (true, false);
             self.limits(part(limit, MORE * best / each).max(FEWEST), now);
-        } else if each <= best * MORE && self.turn.full {
+        } else if let Some((before, _)) = raised_from.filter(was_worth_nothing) {
+            // They are in each other's way, and no more of them come for it.
+            self.enough = true;
+            self.limits(before.midpoint(limit), now);
+        } else if each <= best * MORE && self.turn.full && !self.enough {
+            self.raised_from = Some((limit, in_a_second));
             self.limits(if self.cut { limit + limit.div_ceil(4) } else { limit * 2 }, now);
         } else {
             // Where nobody had to wait the limit was none.

@@ -83,25 +83,28 @@ fn a_few_at_a_time_are_there_sooner_and_all_not_much_later(
     assert!(few_took <= took * sooner, "{few_took} s each, {took} s with all at once, {most} at most");
 }
 
+/// The limit once so many Gateways have come that were made then.
+fn turn(intake: &mut Intake, jobs: std::ops::Range<usize>, since: u64, until: u64, full: bool) -> usize {
+    let at = |secs: u64| Elapsed(secs * 1_000_000);
+    for job in jobs.clone() {
+        intake.begins(job, 1);
+        intake.moved(job, Moved::Made(key(job)), at(since));
+    }
+    if full {
+        assert!(!intake.admits(1000));
+    }
+    for job in jobs {
+        intake.moved(job, Moved::Programmed(key(job)), at(until));
+        intake.over(job);
+    }
+    intake.limit().unwrap()
+}
+
 /// What comes of a limit is known of those that were made under it alone.
 #[test]
 fn where_each_takes_much_longer_fewer_come_and_then_more_again() {
-    let at = |secs: u64| Elapsed(secs * 1_000_000);
     let mut intake = Intake::new(QUIET, BUDGET);
-    let mut turn = |jobs: std::ops::Range<usize>, since: u64, until: u64, full: bool| {
-        for job in jobs.clone() {
-            intake.begins(job, 1);
-            intake.moved(job, Moved::Made(key(job)), at(since));
-        }
-        if full {
-            assert!(!intake.admits(1000));
-        }
-        for job in jobs {
-            intake.moved(job, Moved::Programmed(key(job)), at(until));
-            intake.over(job);
-        }
-        intake.limit().unwrap()
-    };
+    let mut turn = |jobs, since, until, full| turn(&mut intake, jobs, since, until, full);
     assert_eq!(turn(0..12, 0, 10, false), 12);
     assert_eq!(turn(0..12, 10, 24, true), 24);
     assert_eq!(turn(0..24, 24, 42, true), 24);
@@ -110,6 +113,22 @@ fn where_each_takes_much_longer_fewer_come_and_then_more_again() {
     assert_eq!(turn(0..24, 100, 130, true), 12);
     assert_eq!(turn(0..12, 130, 140, true), 15);
     assert_eq!(turn(0..15, 140, 640, true), FEWEST);
+}
+
+/// Of a node that is at work already: each is there soon enough, and yet more of them are of no use.
+#[test]
+fn where_more_at_once_do_not_come_faster_there_are_no_more() {
+    let mut intake = Intake::new(QUIET, BUDGET);
+    let mut turn = |jobs, since, until, full| turn(&mut intake, jobs, since, until, full);
+    assert_eq!(turn(0..12, 0, 10, true), 24);
+    assert_eq!(turn(0..24, 10, 24, true), 18);
+    assert_eq!(turn(0..18, 24, 34, true), 18);
+    // Now there are too many even so, and what is of use is looked for anew.
+    assert_eq!(turn(0..18, 34, 55, true), 12);
+    assert_eq!(turn(0..12, 55, 65, true), 15);
+    assert_eq!(turn(0..15, 65, 76, true), 19);
+    // Nobody had to wait, so nothing is known of how many would have come.
+    assert_eq!(turn(0..19, 76, 90, false), 19);
 }
 
 #[test]

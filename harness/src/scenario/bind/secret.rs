@@ -29,7 +29,7 @@ pub(super) fn tls(hosts: Vec<String>, like: &Tls, by: Option<&Authority>) -> Res
         None => params.self_signed(&key).map_err(failed)?.pem(),
         Some(by) => {
             let (issuer, certificate) = between(able(by)?.as_ref())?;
-            params.signed_by(&key, &issuer).map_err(failed)?.pem() + &certificate
+            by_another(params).signed_by(&key, &issuer).map_err(failed)?.pem() + &certificate
         }
     };
     Ok(json!({"tls.crt": STANDARD.encode(chain), "tls.key": STANDARD.encode(key.serialize_pem())}))
@@ -131,7 +131,7 @@ fn signed(
         Chain::Whole => between(authority)?,
         Chain::Cut => (between(authority)?.0, String::new()),
     };
-    Ok((params.signed_by(&key, &issuer).map_err(failed)?.pem() + &behind, key.serialize_pem()))
+    Ok((by_another(params).signed_by(&key, &issuer).map_err(failed)?.pem() + &behind, key.serialize_pem()))
 }
 
 /// A fresh authority that this one has signed, as it signs, and its certificate in PEM. Nobody has seen it before, so
@@ -139,8 +139,15 @@ fn signed(
 fn between(authority: &Authority) -> Result<(Issuer<'static, KeyPair>, String), BindError> {
     let failed = |error: rcgen::Error| BindError::Certificate(error.to_string());
     let key = KeyPair::generate().map_err(failed)?;
-    let certificate = authority_params(BETWEEN).signed_by(&key, &issuer(authority)?).map_err(failed)?;
+    let certificate = by_another(authority_params(BETWEEN)).signed_by(&key, &issuer(authority)?).map_err(failed)?;
     Ok((Issuer::new(authority_params(BETWEEN), key), certificate.pem()))
+}
+
+/// As every authority has to (RFC 5280, 4.2.1.1), it says whose key signs. Of authorities of one name, many a library tries no other
+/// than the first that this fits.
+fn by_another(mut params: CertificateParams) -> CertificateParams {
+    params.use_authority_key_identifier_extension = true;
+    params
 }
 
 /// What an authority signs with.
@@ -201,6 +208,31 @@ mod tests {
         let key = PrivateKeyDer::from_pem_slice(&bytes(&data, "tls.key")).unwrap();
         let pair = rustls::sign::CertifiedKey::from_der(chain, key, &ring::default_provider()).unwrap();
         assert_eq!(pair.key.algorithm() == rustls::SignatureAlgorithm::RSA, is_rsa);
+    }
+
+    /// The number of the key in the certificate that follows this in DER.
+    fn key_after(certificate: &CertificateDer<'_>, before: &[u8]) -> Vec<u8> {
+        let at = certificate.windows(before.len()).position(|window| window == before).unwrap() + before.len();
+        certificate[at..at + 20].to_vec()
+    }
+
+    #[rstest]
+    #[case::of_a_backend(|by: &Authority| signed(CertificateParams::default(), Validity::Now, Chain::Direct, by).unwrap().0)]
+    #[case::with_its_chain(|by: &Authority| signed(client_params(), Validity::Now, Chain::Whole, by).unwrap().0)]
+    #[case::of_a_secret(|by: &Authority| {
+        let like = Tls { is_signed: true, ..Tls::default() };
+        String::from_utf8(bytes(&tls(vec!["a.test".to_owned()], &like, Some(by)).unwrap(), "tls.crt")).unwrap()
+    })]
+    fn who_signs_a_certificate_is_known_by_its_key(#[case] signs: fn(&Authority) -> String) {
+        const OWN_KEY: &[u8] = &[0x55, 0x1d, 0x0e, 0x04, 0x16, 0x04, 0x14];
+        const KEY_THAT_SIGNS: &[u8] = &[0x55, 0x1d, 0x23, 0x04, 0x18, 0x30, 0x16, 0x80, 0x14];
+        let by = authority().unwrap();
+        let pem = signs(&by) + &by.certificate;
+        let chain: Vec<CertificateDer<'_>> =
+            CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<_, _>>().unwrap();
+        for pair in chain.windows(2) {
+            assert_eq!(key_after(&pair[0], KEY_THAT_SIGNS), key_after(&pair[1], OWN_KEY));
+        }
     }
 
     #[test]
