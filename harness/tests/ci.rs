@@ -21,6 +21,9 @@ use serde_json::Value;
 const FAULT: [&str; 4] =
     ["--target", "embedded:ignores-reference-grants", "httproute-missing-reference-grant", "httproute-missing-backend"];
 
+/// What a page holds of a run that is held against none.
+const WITHOUT_NEWS: &str = "\"news\":null";
+
 /// A file of this repository.
 fn ours(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
@@ -100,6 +103,7 @@ fn the_action_says_what_a_run_came_to_and_fails_with_it() {
     let reports = dir.path().join("reports");
     assert!(read(&reports.join("badge.svg")).contains(": 2 passed</title>"));
     assert!(read(&reports.join("badge.json")).contains("\"schemaVersion\": 1"));
+    assert!(read(&reports.join("report.html")).contains(WITHOUT_NEWS));
 
     // The next one is held against it.
     fs::create_dir(dir.path().join("gateproof-baseline")).unwrap();
@@ -110,11 +114,22 @@ fn the_action_says_what_a_run_came_to_and_fails_with_it() {
     let summary = read(Path::new(&files[1]));
     let (_, news) = summary.split_once("## Against the last green run\n\n").unwrap();
     assert!(news.contains("    ") && news.contains("httproute-missing-reference-grant"), "{news}");
+    assert!(!read(&reports.join("report.html")).contains(WITHOUT_NEWS));
 
     // All that runs passes, but a rule is broken, if it is asked for.
     let fewer = action("httproute-missing-backend", "new-failures,fewer-scenarios");
     assert_eq!(fewer.code, Some(1), "{}", fewer.said());
     assert_eq!(action("httproute-missing-backend", "").code, Some(0));
+
+    // One that cannot be read keeps nothing from being tested, and is no good night.
+    fs::write(dir.path().join("gateproof-baseline/record.json"), "{}").unwrap();
+    let ended = action("httproute-missing-backend", "new-failures");
+    assert!(
+        ended.code != Some(0) && ended.out.contains("::warning::the last green run cannot be read"),
+        "{}",
+        ended.said()
+    );
+    assert!(read(Path::new(&files[0])).contains("exit-code=0\ncounts=1 passed, "));
 
     // Of what was no run there is nothing to say.
     let ended = action("no-such-scenario", "");
@@ -171,6 +186,7 @@ fn a_night_tells_what_it_came_to() {
     assert_eq!(ended.code, Some(1), "{}", ended.said());
     let (_, news) = ended.out.split_once("nightly: against the run before:\n").unwrap();
     assert!(news.contains("httproute-missing-reference-grant"), "{news}");
+    assert!(!read(&reports.join("report.html")).contains(WITHOUT_NEWS));
     assert!(ended.out.ends_with("; exit code 1\n"), "{}", ended.out);
     let ended = night(&["no-such-scenario"]);
     assert_eq!(ended.code, Some(2), "{}", ended.said());

@@ -99,7 +99,7 @@ fn there_is_a_file_for_gitlab(#[case] remote: &str, #[case] arguments: &[&str]) 
     expect(&init(dir.path(), arguments), 0, &["include .gitlab/gateproof.yml"]);
     assert!(!dir.path().join(GITHUB).exists());
     let file: Value = serde_yaml::from_str(&read(&dir.path().join(GITLAB))).unwrap();
-    let run = file["gateproof"]["script"][2].as_str().unwrap();
+    let run = file["gateproof"]["script"][3].as_str().unwrap();
     assert!(run.contains("--known-failures gateproof-known-failures.yaml --organization a --project b"), "{run}");
     let lines = file["gateproof"]["script"].as_array().unwrap();
     // What of the last run cannot be had is said, and keeps nothing from being tested.
@@ -111,6 +111,29 @@ fn there_is_a_file_for_gitlab(#[case] remote: &str, #[case] arguments: &[&str]) 
         let checked = Command::new("sh").args(["-n", "-c", line.as_str().unwrap()]).status().unwrap();
         assert!(checked.success(), "{line}");
     }
+}
+
+/// The page of the run has what is news, where the run before can be read.
+#[rstest]
+#[case::no_run_before(None, false)]
+#[case::run_before(Some(0), true)]
+#[case::of_another_version(Some(2), false)]
+fn on_gitlab_a_run_is_told_of_the_one_before(#[case] readable: Option<i32>, #[case] expected: bool) {
+    let dir = tempfile::tempdir().unwrap();
+    expect(&init(dir.path(), &["--ci", "gitlab"]), 0, &[]);
+    let file: Value = serde_yaml::from_str(&read(&dir.path().join(GITLAB))).unwrap();
+    if readable.is_some() {
+        let before = dir.path().join("baseline/gateproof-report");
+        fs::create_dir_all(&before).unwrap();
+        fs::write(before.join("record.json"), "{}").unwrap();
+    }
+    let stub = format!("gateproof() {{ [ $1 = run ] && echo ran \"$@\" || return {}; }}", readable.unwrap_or_default());
+    let lines = [1, 2, 3].map(|line| file["gateproof"]["script"][line].as_str().unwrap().to_owned());
+    let script = [&[stub, "GATEWAY_CLASS=mine".to_owned()], &lines[..], &["exit $code".to_owned()]].concat().join("\n");
+    let output = Command::new("sh").current_dir(dir.path()).args(["-ec", &script]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.starts_with("ran run --gateway-class mine "), "{said}");
+    assert_eq!(said.contains(" --baseline baseline/gateproof-report "), expected, "{said}");
 }
 
 #[rstest]
