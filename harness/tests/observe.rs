@@ -185,7 +185,7 @@ async fn kubernetes_events_are_logged_with_the_scenario_of_their_object() {
         tell("gp-abcdef-0-ns", &format!("e-{index}"), &own, &"x".repeat(1000)).await;
     }
     // The last one: whatever was told before it has been seen by then.
-    let mut of_run = bench.log.subscribe(&[Scope::Run]);
+    let ((), mut of_run) = bench.log.follow(&[Scope::Run], || ());
     tell("elsewhere", "e-1", &object("Service", "elsewhere", "s", None), "of the run").await;
     let mut last = None;
     tokio::time::timeout(Duration::from_secs(10), async {
