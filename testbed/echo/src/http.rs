@@ -107,7 +107,15 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     closing: CancellationToken,
 ) {
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).title_case_headers(true);
+    // What was agreed holds for one answer, so that whoever asks next agrees anew: it would go unseen otherwise which certificates are
+    // shown and believed by now.
+    let once = agreed.is_some();
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .title_case_headers(true)
+        .keep_alive(!once);
     builder.http2().timer(TokioTimer::new());
     let asked = CancellationToken::new();
     let asks = asked.clone();
@@ -131,6 +139,11 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             connection.await
         }
         ended = connection.as_mut() => ended,
+        // Streams that are there are answered.
+        () = asked.cancelled(), if once => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
         () = never_asked => return,
     };
     if let Err(error) = ended {

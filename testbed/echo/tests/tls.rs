@@ -93,6 +93,16 @@ async fn http_within_tls_tells_of_the_client(#[case] shows: bool) {
 }
 
 #[tokio::test]
+async fn what_was_agreed_holds_for_one_answer() {
+    let authority = Authority::new();
+    let echo = start(Protocol::Https, &authority).await;
+    let (stream, _) = connect(&echo, &authority, None).await;
+    let answer = say(stream, "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(answer.contains("\r\nConnection: close\r\n"), "{answer}");
+    assert_eq!(answer.matches("HTTP/1.1 200").count(), 1, "{answer}");
+}
+
+#[tokio::test]
 async fn who_shows_the_certificate_of_another_is_refused() {
     let (authority, other) = (Authority::new(), Authority::new());
     let echo = start(Protocol::Https, &authority).await;
