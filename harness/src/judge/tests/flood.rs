@@ -29,9 +29,7 @@ fn flooded(versions: u32, manager: &str) -> Verdict {
     let mut all = vec![(1, modified(&other))];
     all.extend((1..versions).map(|number| (1 + u64::from(number) / 100, modified(&version(number, manager)))));
     let mut play = Play::new(steps()).writes(move |_, _| (admitted(1), all.clone()));
-    let verdict = play.run();
-    assert_eq!(replay(steps(), context(), &play.log), verdict);
-    verdict
+    play.run()
 }
 
 #[test]
