@@ -6,19 +6,22 @@ mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use gateproof::judge::contract::Contract;
 use gateproof::scenario::select::clauses;
-use gateproof::scenario::{Vocabulary, load};
+use gateproof::scenario::{Scenario, Vocabulary, load};
 use gateproof_controllers::{faults, variants};
 use gateproof_suites::{blind_spots, profiles_of, requirement, requirements, upstream_tests};
 use regex::Regex;
 use rstest::rstest;
 use serde::Deserialize;
 
+static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| load::builtin(&Vocabulary::builtin()).unwrap());
+
 #[test]
 fn every_requirement_that_can_be_tested_is_proven() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let scenarios = &*SCENARIOS;
     let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).unwrap();
     let proven = scenarios.iter().flat_map(clauses).collect::<BTreeSet<_>>();
     let missing = requirements()
@@ -113,7 +116,7 @@ fn a_name_counts_above_a_test(#[case] text: &str, #[case] ids: &[&str], #[case] 
 /// A blind spot that a scenario or a contract rule names has no reason to be left out, and any other has one.
 #[test]
 fn every_blind_spot_is_either_shown_or_left_out_for_a_reason() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let scenarios = &*SCENARIOS;
     let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).unwrap();
     let named = scenarios.iter().flat_map(clauses).collect::<BTreeSet<_>>();
     let wrong = blind_spots()
@@ -183,7 +186,7 @@ fn every_misbehaviour_of_the_catalogues_is_a_blind_spot() {
 /// gets here by a mistake in its features.
 #[test]
 fn the_scenarios_outside_every_profile_are_the_known_ones() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let scenarios = &*SCENARIOS;
     let outside = scenarios.iter().filter(|s| profiles_of(s.features.iter().map(String::as_str)).is_empty());
     let mut names = outside.map(|scenario| scenario.name.as_str()).collect::<Vec<_>>();
     names.sort_unstable();
@@ -220,9 +223,9 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
 fn a_scenario_that_names_a_test_of_upstream_needs_its_features() {
     // What a release later calls otherwise, or a part of which has a feature of its own since.
     const RENAMED: [(&str, &str); 1] = [("httproute-retry-of-v1-6", "HTTPRouteRetry")];
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let scenarios = &*SCENARIOS;
     let mut lacking = Vec::new();
-    for scenario in &scenarios {
+    for scenario in scenarios {
         for test in upstream_tests() {
             let is_named = clauses(scenario).iter().any(|clause| clause.strip_prefix("upstream:") == Some(test.name));
             let has_all = test.features.iter().all(|feature| scenario.features.iter().any(|own| own == feature));
@@ -247,7 +250,7 @@ const UNBROKEN: [(&str, &str); 3] = [
 /// Whether an expectation or a rule notices what it names, a fault alone can say that does just that.
 #[test]
 fn whatever_is_proven_is_broken_by_a_fault() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let scenarios = &*SCENARIOS;
     let contract = Contract::parse(gateproof_suites::contracts::GATEWAY_API).unwrap();
     let named = scenarios.iter().flat_map(clauses).map(|clause| clause.to_string());
     let known = requirements().iter().map(|one| one.id.clone()).chain(blind_spots().iter().map(|spot| spot.clause()));

@@ -13,7 +13,7 @@ use crate::dialects::Reference;
 use crate::kill::Showing;
 use crate::run::embedded;
 use crate::scenario::expectations::enumerate;
-use crate::scenario::{Scenario, Vocabulary, load};
+use crate::scenario::{Scenario, load};
 
 pub(super) fn scenario(name: &str, misses: &[(&str, &[&str])]) -> ScenarioRecord {
     let finding = |(expectation, clauses): &(&str, &[&str])| Finding {
@@ -174,8 +174,7 @@ fn a_rule_that_an_object_of_the_run_breaks_is_seen_in_whatever_ran() {
 
 /// The built-in table, and the scenarios by name.
 fn builtin() -> (Vec<KnownFault>, ShownBy, BTreeMap<String, Scenario>) {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
-    let by_name = scenarios.into_iter().map(|scenario| (scenario.name.clone(), scenario)).collect();
+    let by_name = load::builtin_once().iter().map(|scenario| (scenario.name.clone(), scenario.clone())).collect();
     (embedded::faults(Reference::GatewayApi), ShownBy::builtin(Reference::GatewayApi).unwrap(), by_name)
 }
 

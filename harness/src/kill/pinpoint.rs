@@ -167,7 +167,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::scenario::{Vocabulary, load};
+    use crate::scenario::load;
     use crate::suite::Suite;
 
     #[rstest]
@@ -191,7 +191,7 @@ mod tests {
     #[case::another_step("steps[1].hold.always.A/a.X.status", "steps[2].hold.unchanged.A/a", false)]
     #[case::only_written("steps[1].hold.unchanged.A/a", "steps[1].hold.never.A/a.X", false)]
     fn a_failure_is_meant_or_follows_from_what_is(#[case] id: &str, #[case] finding: &str, #[case] meant: bool) {
-        let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+        let scenarios = load::builtin_once();
         let any = binding(&scenarios[0]).next().unwrap();
         assert_eq!(Pinpoint(Reference::GatewayApi).is_meant(&Expectation { id: id.to_owned(), ..any }, finding), meant);
     }

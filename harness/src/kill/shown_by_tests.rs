@@ -4,12 +4,11 @@ use rstest::rstest;
 use super::*;
 use crate::judge::contract::{Contract, GATEWAY_API};
 use crate::run::embedded;
-use crate::scenario::{Vocabulary, load};
+use crate::scenario::load;
 
 fn problems(table: &ShownBy) -> Vec<String> {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
     let faults = embedded::faults(Reference::GatewayApi);
-    table.problems(&faults, &scenarios, &Contract::parse(GATEWAY_API).unwrap().rule_names())
+    table.problems(&faults, load::builtin_once(), &Contract::parse(GATEWAY_API).unwrap().rule_names())
 }
 
 #[rstest]

@@ -62,10 +62,10 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::scenario::{Vocabulary, load};
+    use crate::scenario::load;
 
     fn problems(table: &TouchedBy) -> Vec<String> {
-        table.problems(&load::builtin(&Vocabulary::builtin()).unwrap())
+        table.problems(load::builtin_once())
     }
 
     #[test]

@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
     use crate::dialects::Reference;
-    use crate::scenario::{Level, Vocabulary, load};
+    use crate::scenario::{Level, load};
 
     const ID: &str = "steps[1].settle.HTTPRoute/route.Accepted.status";
 
@@ -250,7 +250,7 @@ mod tests {
             bounds: Vec::new(),
             line: 1,
         };
-        let variant = load::builtin(&Vocabulary::builtin()).unwrap().remove(0);
+        let variant = load::builtin_once()[0].clone();
         Trial { scenario: "a".to_owned(), variant, expectation }
     }
 

@@ -5,15 +5,14 @@ use rstest::rstest;
 use super::super::permissions::kinds_of;
 use super::*;
 use crate::cluster::names::{labels, namespace, pool_namespace};
-use crate::scenario::{Vocabulary, load};
+use crate::scenario::load;
 
 const RUN: &str = "abcdef";
 const OWN: &str = "gp-abcdef-0-ns";
 
 /// What runs change with leave.
 fn confined() -> Confined {
-    let all = load::builtin(&Vocabulary::builtin()).unwrap();
-    let all: Vec<Arc<Scenario>> = all.into_iter().map(Arc::new).collect();
+    let all: Vec<Arc<Scenario>> = load::builtin_once().iter().cloned().map(Arc::new).collect();
     let kinds = kinds_of(all.iter().map(|scenario| &**scenario));
     Confined { patched: patched(&all, &kinds, None), defined: defined(&all), port_forward: false }
 }

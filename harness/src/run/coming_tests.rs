@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::log::{Elapsed, Write};
-use crate::scenario::{Vocabulary, load};
+use crate::scenario::load;
 
 fn key(kind: &str) -> ObjectKey {
     ObjectKey {
@@ -81,7 +81,7 @@ fn gateways_of_the_pool_are_nobodys_own() {
 #[case("httproute-simple", 0)]
 #[case("gateway-serves", 1)]
 fn scenarios_say_how_many_gateways_they_make(#[case] name: &str, #[case] gateways: usize) {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let scenarios = load::builtin_once();
     let scenario = scenarios.iter().find(|scenario| scenario.name == name).unwrap();
     assert_eq!(own(scenario), gateways);
 }

@@ -5,8 +5,8 @@ use super::super::fixtures::{apply, facts, scenario};
 use super::*;
 use crate::scenario::{Delete, ObjectRef, Vocabulary, load, scope};
 
-fn scenarios() -> Vec<Scenario> {
-    load::builtin(&Vocabulary::builtin()).unwrap()
+fn scenarios() -> &'static [Scenario] {
+    load::builtin_once()
 }
 
 fn permissions(select: impl Fn(&Scenario) -> bool) -> BTreeSet<String> {
@@ -84,7 +84,7 @@ fn definitions_are_created_and_deleted_only_where_a_scenario_does_so() {
 /// Whoever may patch any binding may free itself of what confines it.
 #[test]
 fn bindings_of_policies_are_patched_by_name_alone() {
-    let scenarios: Vec<Scenario> = scenarios();
+    let scenarios = scenarios();
     let permissions = Permissions::of(scenarios.iter(), &kinds_of(scenarios.iter()), Ways::default());
     let is_of_bindings = |rule: &&Value| {
         let resources = rule["resources"].as_array().unwrap();

@@ -207,7 +207,7 @@ fn cluster_changes_need_leave() {
 
 #[test]
 fn what_is_about_endpoints_of_backends_needs_hosted_ones() {
-    let all = load::builtin(&Vocabulary::builtin()).unwrap();
+    let all = load::builtin_once();
     let port_of_endpoints = |since: Option<&str>| {
         let about = all.iter().find(|one| one.name == "httproute-port-of-endpoints").unwrap();
         let (backends, mut steps) = (about.backends.clone(), about.steps.clone());

@@ -6,7 +6,7 @@ use rstest::rstest;
 use super::*;
 use crate::log::TimingProfile;
 use crate::run::intake::FIRST;
-use crate::scenario::{Vocabulary, load};
+use crate::scenario::load;
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
     let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
@@ -177,7 +177,7 @@ fn a_stopped_schedule_starts_nothing() {
 
 #[test]
 fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
-    let scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let scenarios = load::builtin_once();
     let timing = Timing::of(TimingProfile::Embedded);
     let estimate = |name: &str| {
         let scenario = scenarios.iter().find(|scenario| scenario.name == name).unwrap();

@@ -53,7 +53,7 @@ fn a_patch_may_free_of_hosts(#[case] patch: &str, #[case] takes: bool) {
 
 #[test]
 fn most_scenarios_name_their_hosts() {
-    let all = load::builtin(&Vocabulary::builtin()).unwrap();
+    let all = load::builtin_once();
     let (any, named): (Vec<&Scenario>, Vec<&Scenario>) = all.iter().partition(|scenario| takes_any_host(scenario));
     let has = |name: &str| any.iter().any(|scenario| scenario.name == name);
     assert!(has("httproute-any-host-beside-named-one"));
