@@ -34,6 +34,7 @@ Examples:
   gateproof faults --dialect kuadrant,aso   one after the other; the exit code is the gravest
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --full --shard 2/4       a quarter of it, for one of four machines
+  gateproof faults --scenario 'tlsroute-*'  these scenarios against every fault, as after they were written
   gateproof faults --pinpoint               go wrong at every asserted value once, and nowhere else
   gateproof faults --pinpoint --scenario 'httproute-mirror*'
   gateproof faults --inversion              negate every asserted value once; the plain reference must fail
@@ -77,8 +78,8 @@ pub(crate) struct Args {
     /// What is there is not run again; all records there are asked about, as they are and cut, with the fault known and not
     #[arg(long, value_name = "DIR", conflicts_with_all = ["holes", "pinpoint", "inversion", "variants", "table", "format"])]
     diagnose: Option<PathBuf>,
-    /// With --pinpoint, --inversion or --variants: these scenarios alone, by globs
-    #[arg(long = "scenario", value_name = "GLOB")]
+    /// These scenarios alone, by globs, against every fault; or with --pinpoint, --inversion or --variants
+    #[arg(long = "scenario", value_name = "GLOB", conflicts_with_all = ["full", "table", "diagnose"])]
     only: Vec<String>,
     /// Draws the others
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -161,7 +162,7 @@ fn of_each(args: &Args) -> Result<Vec<(String, Args)>, Failure> {
 
 async fn one(args: Args, documents: &mut Documents) -> Outcome {
     let suite = args.dialect.suite()?;
-    let scenarios = scenarios(&args, &suite)?;
+    let (scenarios, all) = scenarios(&args, &suite)?;
     let name = suite.dialect.name().to_owned();
     let lacking = no_reference(&suite);
     let mut plan = Plan::new(suite, scenarios).ok_or(lacking)?;
@@ -176,7 +177,7 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
     if let Some(shard) = args.shard {
         plan.faults = shard.of(plan.faults);
     }
-    plan.extent = if args.full { Extent::Full } else { Extent::Declared(args.seed) };
+    plan.extent = if args.full || !args.only.is_empty() { Extent::Full } else { Extent::Declared(args.seed) };
     plan.targets = args.targets;
     if let Some(source) = &args.crds {
         if plan.reference != Reference::GatewayApi {
@@ -218,6 +219,9 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
         ));
     }
     let mut matrix = kill::drive(&plan, &shown_by, &lines).await;
+    if plan.scenarios.len() < all {
+        matrix.of_some(&plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect(), all);
+    }
     if args.holes {
         let left = kill::pinned(&plan.scenarios).into_iter().filter(|trial| matrix.holes.contains(&trial.name()));
         let proof = kill::pin_all(&plan, left.collect(), &lines).await.map_err(run_failure)?;
@@ -232,20 +236,18 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
     Ok(if proven { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
-fn scenarios(args: &Args, suite: &Suite) -> Result<Vec<Scenario>, Failure> {
+/// The scenarios that are meant, and how many there are.
+fn scenarios(args: &Args, suite: &Suite) -> Result<(Vec<Scenario>, usize), Failure> {
     let mut scenarios = scenarios_of(suite, &[])?;
+    let all = scenarios.len();
     if args.only.is_empty() {
-        return Ok(scenarios);
-    }
-    if !(args.pinpoint || args.inversion || args.variants) {
-        let help = "a fault is held against the scenarios about its clauses, and --full against all";
-        return Err(Failure::usage("--scenario goes with --pinpoint, --inversion or --variants".to_owned(), help));
+        return Ok((scenarios, all));
     }
     if let Some(none) = args.only.iter().find(|glob| !scenarios.iter().any(|one| matches(glob, &one.name))) {
         return Err(no_scenario(none));
     }
     scenarios.retain(|scenario| args.only.iter().any(|glob| matches(glob, &scenario.name)));
-    Ok(scenarios)
+    Ok((scenarios, all))
 }
 
 fn no_scenario(glob: &str) -> Failure {

@@ -279,6 +279,20 @@ impl Matrix {
         }
     }
 
+    /// Leaves what can be said where only some of `all` scenarios were run: the faults that these notice, without asking what shows
+    /// them elsewhere. Narrow is what makes at most a tenth of all fail.
+    pub fn of_some(&mut self, ran: &BTreeSet<String>, all: usize) {
+        self.complaints.retain(|complaint| match complaint {
+            Complaint::Unlisted { .. } | Complaint::Unproven { .. } => false,
+            Complaint::Unshown { scenario, .. } => ran.contains(scenario),
+            Complaint::NotRun { .. } | Complaint::Undeclared { .. } | Complaint::Inconclusive { .. } => true,
+        });
+        self.rows.retain(|row| !row.kills.is_empty() || !row.contract.is_empty());
+        for row in &mut self.rows {
+            row.narrow = row.kills.len() <= share_of(all);
+        }
+    }
+
     /// Closes the holes that pinpoint faults for all of them have closed.
     pub fn pinpointed(&mut self, proof: &Proof) {
         let before = self.holes.len();

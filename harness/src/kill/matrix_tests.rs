@@ -56,6 +56,30 @@ fn a_fault_that_nobody_notices_is_a_complaint() {
     assert_eq!(matrix.holes.len(), 3);
 }
 
+/// What is named for other scenarios was not asked, and a tenth of a few is not a tenth of all.
+#[test]
+fn of_some_scenarios_only_what_they_do_is_complained_of() {
+    let unlooked = run(&["X"], &[("a", &[("a.1", &["Y"])])]);
+    let mut matrix = Matrix::of(std::slice::from_ref(&unlooked), &expectations(), &listed(&["b b.1", "a a.2"]));
+    assert_eq!(matrix.complaints.len(), 4, "{:?}", matrix.complaints);
+    matrix.rows[0].narrow = false;
+    matrix.of_some(&set(&["a"]), 10);
+    let undeclared = Complaint::Undeclared {
+        fault: "f".to_owned(),
+        scenario: "a".to_owned(),
+        expectation: "a.1".to_owned(),
+        clauses: set(&["Y"]),
+    };
+    assert_eq!(matrix.complaints, [unshown("a.2", "a.1 failed"), undeclared]);
+    assert!(matrix.rows[0].narrow);
+    let mut unnoticed = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations(), &listed(&["b b.1"]));
+    unnoticed.of_some(&set(&["a"]), 10);
+    assert_eq!((unnoticed.rows.len(), unnoticed.complaints.len()), (0, 0), "{unnoticed:?}");
+    let mut unlisted = Matrix::of(&[unlooked], &expectations(), &ShownBy::default());
+    unlisted.of_some(&set(&["a"]), 10);
+    assert!(matches!(unlisted.complaints[..], [Complaint::Undeclared { .. }]), "{:?}", unlisted.complaints);
+}
+
 #[test]
 fn another_expectation_of_the_same_clause_excuses_nothing() {
     let other = run(&["X"], &[("a", &[("a.2", &["X"])])]);
