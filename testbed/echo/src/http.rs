@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, SET_COOKIE};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, Version};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -108,21 +108,27 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 ) {
     let mut builder = Builder::new(TokioExecutor::new());
     // What was agreed holds for one answer, so that whoever asks next agrees anew: it would go unseen otherwise which certificates are
-    // shown and believed by now.
+    // shown and believed by now. A connection that is used for two destinations with settings of their own goes unseen instead.
     let once = agreed.is_some();
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
-        .title_case_headers(true)
-        .keep_alive(!once);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).title_case_headers(true);
     builder.http2().timer(TokioTimer::new());
-    let asked = CancellationToken::new();
-    let asks = asked.clone();
-    let service = service_fn(move |request| {
+    let (asked, asked_streams) = (CancellationToken::new(), CancellationToken::new());
+    let (asks, asks_streams) = (asked.clone(), asked_streams.clone());
+    let service = service_fn(move |request: Request<Incoming>| {
         asks.cancel();
+        let has_streams = request.version() == Version::HTTP_2;
+        if has_streams {
+            asks_streams.cancel();
+        }
         let (backend, agreed) = (Arc::clone(&backend), agreed.clone());
-        async move { answer(&backend, (peer, agreed.as_deref()), request).await }
+        async move {
+            let mut response = answer(&backend, (peer, agreed.as_deref()), request).await?;
+            // Whoever switches protocols keeps the connection.
+            if once && !has_streams && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                response.headers_mut().append(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, BrokenOff>(response)
+        }
     });
     // The server's own limit begins when it knows the version of HTTP, which a client may never let it know.
     let never_asked = async {
@@ -140,7 +146,7 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         }
         ended = connection.as_mut() => ended,
         // Streams that are there are answered.
-        () = asked.cancelled(), if once => {
+        () = asked_streams.cancelled(), if once => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

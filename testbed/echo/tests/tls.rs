@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures::{SinkExt, StreamExt};
 use gateproof_echo::{Clients, Echo, EchoOptions, Identity, Journal, Protocol, ServerTls};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rstest::rstest;
@@ -14,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_tungstenite::tungstenite::Message;
 
 const NAME: &str = "backend.example";
 
@@ -100,6 +102,20 @@ async fn what_was_agreed_holds_for_one_answer() {
     let answer = say(stream, "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(answer.contains("\r\nConnection: close\r\n"), "{answer}");
     assert_eq!(answer.matches("HTTP/1.1 200").count(), 1, "{answer}");
+}
+
+#[tokio::test]
+async fn a_websocket_within_tls_is_no_answer_that_ends_the_connection() {
+    let authority = Authority::new();
+    let echo = start(Protocol::Https, &authority).await;
+    let (stream, _) = connect(&echo, &authority, None).await;
+    let (mut socket, response) = tokio_tungstenite::client_async("ws://example.com/ws", stream).await.unwrap();
+    let connection: Vec<_> = response.headers().get_all("connection").iter().collect();
+    assert_eq!(connection, ["Upgrade"]);
+    for text in ["one", "two"] {
+        socket.send(Message::text(text)).await.unwrap();
+        assert_eq!(socket.next().await.unwrap().unwrap(), Message::text(text));
+    }
 }
 
 #[tokio::test]
