@@ -166,6 +166,7 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
     let name = suite.dialect.name().to_owned();
     let lacking = no_reference(&suite);
     let mut plan = Plan::new(suite, scenarios).ok_or(lacking)?;
+    plan.all = all;
     let edition = plan.suite.other_edition().map(str::to_owned);
     let malformed = |error: serde_yaml::Error| Failure::usage(format!("what shows the faults of {name}: {error}"), "");
     let shown_by = ShownBy::in_edition(plan.reference, edition.as_deref()).map_err(malformed)?;
@@ -219,8 +220,8 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
         ));
     }
     let mut matrix = kill::drive(&plan, &shown_by, &lines).await;
-    if plan.scenarios.len() < all {
-        matrix.of_some(&plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect(), all);
+    if plan.scenarios.len() < plan.all {
+        matrix.of_some(&plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect(), &args.faults);
     }
     if args.holes {
         let left = kill::pinned(&plan.scenarios).into_iter().filter(|trial| matrix.holes.contains(&trial.name()));

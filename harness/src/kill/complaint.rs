@@ -44,6 +44,11 @@ pub enum Complaint {
         /// The clauses that it carries.
         clauses: BTreeSet<String>,
     },
+    /// None of the scenarios that were named notices a fault that was named.
+    Unnoticed {
+        /// The fault.
+        fault: String,
+    },
     /// A declared clause is carried by none of the expectations that are said to show the fault, and did.
     Unproven {
         /// The fault.
@@ -68,6 +73,7 @@ impl Complaint {
             | Complaint::Unlisted { fault }
             | Complaint::Unshown { fault, .. }
             | Complaint::Undeclared { fault, .. }
+            | Complaint::Unnoticed { fault }
             | Complaint::Unproven { fault, .. }
             | Complaint::Inconclusive { fault, .. } => fault,
         }
@@ -79,7 +85,10 @@ impl Complaint {
             Complaint::Unshown { scenario, .. }
             | Complaint::Undeclared { scenario, .. }
             | Complaint::Inconclusive { scenario, .. } => Some(scenario),
-            Complaint::NotRun { .. } | Complaint::Unlisted { .. } | Complaint::Unproven { .. } => None,
+            Complaint::NotRun { .. }
+            | Complaint::Unlisted { .. }
+            | Complaint::Unnoticed { .. }
+            | Complaint::Unproven { .. } => None,
         }
     }
 }
@@ -97,6 +106,7 @@ impl fmt::Display for Complaint {
                 let clauses = clauses.join(", ");
                 write!(f, "{fault}: {scenario} {expectation} fails for {clauses}, which it does not declare")
             }
+            Complaint::Unnoticed { fault } => write!(f, "{fault}: none of the scenarios that are named notices it"),
             Complaint::Unproven { fault, clause } => {
                 write!(f, "{fault}: declares {clause}, which nothing failed for that is named to show it")
             }

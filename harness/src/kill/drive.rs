@@ -64,7 +64,7 @@ pub async fn drive(plan: &Plan, shown_by: &ShownBy, watcher: &dyn Watcher) -> Ma
             waiting.push_back(suspect);
         }
     }
-    Matrix::of(&runs, &binding_expectations(&plan.scenarios), shown_by)
+    Matrix::of(&runs, &binding_expectations(&plan.scenarios), shown_by, plan.all)
 }
 
 /// A fault, and what was seen of it so far.

@@ -245,8 +245,14 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// The matrix of `runs`; `expectations` are all binding ones of all scenarios, by scenario.
-    pub fn of(runs: &[FaultRun], expectations: &BTreeMap<String, BTreeSet<String>>, listed: &ShownBy) -> Matrix {
+    /// The matrix of `runs`; `expectations` are all binding ones of the scenarios that are meant, by scenario, and `all` is how
+    /// many scenarios there are.
+    pub fn of(
+        runs: &[FaultRun],
+        expectations: &BTreeMap<String, BTreeSet<String>>,
+        listed: &ShownBy,
+        all: usize,
+    ) -> Matrix {
         let mut complaints = BTreeSet::new();
         let mut rows = Vec::new();
         let mut signatures = BTreeSet::new();
@@ -254,7 +260,7 @@ impl Matrix {
         for run in runs {
             complain(run, listed, &mut complaints);
             let listed = listed.of(&run.fault);
-            let row = row(run, expectations.len(), listed);
+            let row = row(run, all, listed);
             if row.narrow {
                 signatures.insert((row.kills.clone(), row.contract.clone()));
                 sole.extend(
@@ -279,18 +285,21 @@ impl Matrix {
         }
     }
 
-    /// Leaves what can be said where only some of `all` scenarios were run: the faults that these notice, without asking what shows
-    /// them elsewhere. Narrow is what makes at most a tenth of all fail.
-    pub fn of_some(&mut self, ran: &BTreeSet<String>, all: usize) {
+    /// Leaves what can be said where only some scenarios were run: the faults that these notice, without asking what shows them
+    /// elsewhere. One that was named is complained of if they do not.
+    pub fn of_some(&mut self, ran: &BTreeSet<String>, named: &[String]) {
         self.complaints.retain(|complaint| match complaint {
             Complaint::Unlisted { .. } | Complaint::Unproven { .. } => false,
             Complaint::Unshown { scenario, .. } => ran.contains(scenario),
-            Complaint::NotRun { .. } | Complaint::Undeclared { .. } | Complaint::Inconclusive { .. } => true,
+            Complaint::NotRun { .. }
+            | Complaint::Undeclared { .. }
+            | Complaint::Unnoticed { .. }
+            | Complaint::Inconclusive { .. } => true,
         });
         self.rows.retain(|row| !row.kills.is_empty() || !row.contract.is_empty());
-        for row in &mut self.rows {
-            row.narrow = row.kills.len() <= share_of(all);
-        }
+        let is_noticed = |fault: &&String| self.rows.iter().any(|row| row.fault == **fault);
+        let unnoticed = named.iter().filter(|fault| !is_noticed(fault));
+        self.complaints.extend(unnoticed.map(|fault| Complaint::Unnoticed { fault: fault.clone() }));
     }
 
     /// Closes the holes that pinpoint faults for all of them have closed.

@@ -51,19 +51,18 @@ fn unshown(expectation: &str, instead: &str) -> Complaint {
 
 #[test]
 fn a_fault_that_nobody_notices_is_a_complaint() {
-    let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations(), &listed(&["a a.1"]));
+    let matrix = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations(), &listed(&["a a.1"]), 2);
     assert_eq!(matrix.complaints, [unshown("a.1", "it ended Passed"), unproven("X")]);
     assert_eq!(matrix.holes.len(), 3);
 }
 
-/// What is named for other scenarios was not asked, and a tenth of a few is not a tenth of all.
+/// What is named for other scenarios was not asked.
 #[test]
 fn of_some_scenarios_only_what_they_do_is_complained_of() {
     let unlooked = run(&["X"], &[("a", &[("a.1", &["Y"])])]);
-    let mut matrix = Matrix::of(std::slice::from_ref(&unlooked), &expectations(), &listed(&["b b.1", "a a.2"]));
+    let mut matrix = Matrix::of(std::slice::from_ref(&unlooked), &expectations(), &listed(&["b b.1", "a a.2"]), 2);
     assert_eq!(matrix.complaints.len(), 4, "{:?}", matrix.complaints);
-    matrix.rows[0].narrow = false;
-    matrix.of_some(&set(&["a"]), 10);
+    matrix.of_some(&set(&["a"]), &["f".to_owned()]);
     let undeclared = Complaint::Undeclared {
         fault: "f".to_owned(),
         scenario: "a".to_owned(),
@@ -71,22 +70,23 @@ fn of_some_scenarios_only_what_they_do_is_complained_of() {
         clauses: set(&["Y"]),
     };
     assert_eq!(matrix.complaints, [unshown("a.2", "a.1 failed"), undeclared]);
-    assert!(matrix.rows[0].narrow);
-    let mut unnoticed = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations(), &listed(&["b b.1"]));
-    unnoticed.of_some(&set(&["a"]), 10);
+    let mut unnoticed = Matrix::of(&[run(&["X"], &[("a", &[])])], &expectations(), &listed(&["b b.1"]), 2);
+    unnoticed.of_some(&set(&["a"]), &[]);
     assert_eq!((unnoticed.rows.len(), unnoticed.complaints.len()), (0, 0), "{unnoticed:?}");
-    let mut unlisted = Matrix::of(&[unlooked], &expectations(), &ShownBy::default());
-    unlisted.of_some(&set(&["a"]), 10);
+    unnoticed.of_some(&set(&["a"]), &["f".to_owned()]);
+    assert_eq!(unnoticed.complaints, [Complaint::Unnoticed { fault: "f".to_owned() }]);
+    let mut unlisted = Matrix::of(&[unlooked], &expectations(), &ShownBy::default(), 2);
+    unlisted.of_some(&set(&["a"]), &["f".to_owned()]);
     assert!(matches!(unlisted.complaints[..], [Complaint::Undeclared { .. }]), "{:?}", unlisted.complaints);
 }
 
 #[test]
 fn another_expectation_of_the_same_clause_excuses_nothing() {
     let other = run(&["X"], &[("a", &[("a.2", &["X"])])]);
-    let matrix = Matrix::of(std::slice::from_ref(&other), &expectations(), &listed(&["a a.1"]));
+    let matrix = Matrix::of(std::slice::from_ref(&other), &expectations(), &listed(&["a a.1"]), 2);
     assert_eq!(matrix.complaints, [unshown("a.1", "a.2 failed"), unproven("X")]);
     assert_eq!(matrix.rows[0].shown_by, ["a a.2"], "what the table might say");
-    let matrix = Matrix::of(&[other], &expectations(), &ShownBy::default());
+    let matrix = Matrix::of(&[other], &expectations(), &ShownBy::default(), 2);
     assert_eq!(matrix.complaints, [Complaint::Unlisted { fault: "f".to_owned() }, unproven("X")]);
 }
 
@@ -94,7 +94,7 @@ fn another_expectation_of_the_same_clause_excuses_nothing() {
 fn what_could_not_be_told_is_one_complaint() {
     let mut open = run(&["X"], &[("a", &[])]);
     open.scenarios[0].outcome = Outcome::Inconclusive;
-    let matrix = Matrix::of(&[open], &expectations(), &listed(&["a a.1"]));
+    let matrix = Matrix::of(&[open], &expectations(), &listed(&["a a.1"]), 2);
     assert_eq!(matrix.complaints, [Complaint::Inconclusive { fault: "f".to_owned(), scenario: "a".to_owned() }]);
 }
 
@@ -103,7 +103,7 @@ fn what_fails_in_the_same_step_as_the_first_is_as_good() {
     let mut both = run(&["X"], &[("a", &[("a.2", &["X"])])]);
     both.scenarios[0].beside.push(FirstFailure { expectation: "a.1".to_owned(), clauses: set(&["X"]) });
     for either in ["a a.1", "a *.1"] {
-        let matrix = Matrix::of(std::slice::from_ref(&both), &expectations(), &listed(&[either]));
+        let matrix = Matrix::of(std::slice::from_ref(&both), &expectations(), &listed(&[either]), 2);
         assert_eq!(matrix.complaints, []);
     }
 }
@@ -114,11 +114,11 @@ fn a_rule_counts_where_it_was_broken() {
     let of = |scenario: &str| BrokenRule { clauses: set(&["X"]), scenarios: set(&[scenario]) };
     broken.contract.insert("contract/K/r".to_owned(), of("b"));
     let complaints = |run: &FaultRun| {
-        Matrix::of(std::slice::from_ref(run), &expectations(), &listed(&["a contract/K/r"])).complaints
+        Matrix::of(std::slice::from_ref(run), &expectations(), &listed(&["a contract/K/r"]), 2).complaints
     };
     assert_eq!(complaints(&broken), [unshown("contract/K/r", "it ended Passed"), unproven("X")]);
     assert_eq!(
-        Matrix::of(&[broken.clone()], &expectations(), &ShownBy::default()).rows[0].shown_by,
+        Matrix::of(&[broken.clone()], &expectations(), &ShownBy::default(), 2).rows[0].shown_by,
         ["b contract/K/r"]
     );
     for place in ["a", ""] {
@@ -141,7 +141,7 @@ fn only_a_fault_against_what_should_be_is_noticed_by_a_warning() {
 
 #[test]
 fn a_failure_for_another_reason_than_declared_is_a_complaint() {
-    let matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["Y"])])])], &expectations(), &listed(&["a a.1"]));
+    let matrix = Matrix::of(&[run(&["X"], &[("a", &[("a.1", &["Y"])])])], &expectations(), &listed(&["a a.1"]), 2);
     let undeclared = Complaint::Undeclared {
         fault: "f".to_owned(),
         scenario: "a".to_owned(),
@@ -154,7 +154,7 @@ fn a_failure_for_another_reason_than_declared_is_a_complaint() {
 #[test]
 fn what_is_known_to_follow_elsewhere_is_no_complaint() {
     let both = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[("b.1", &["Y"])])]);
-    let complaints = |table: ShownBy| Matrix::of(std::slice::from_ref(&both), &expectations(), &table).complaints;
+    let complaints = |table: ShownBy| Matrix::of(std::slice::from_ref(&both), &expectations(), &table, 2).complaints;
     assert_eq!(complaints(listed(&["a a.1"])).len(), 1);
     assert_eq!(complaints(listed(&["a a.1"]).with_besides("f: ['b b.2']").unwrap()).len(), 1);
     assert_eq!(complaints(listed(&["a a.1"]).with_besides("f: ['b b.1']").unwrap()), []);
@@ -169,7 +169,7 @@ fn a_second_run_replaces_what_was_inconclusive() {
     assert!(first.is_inconclusive("b") && !first.is_inconclusive("a"));
     first.amend(run(&["X"], &[("b", &[("b.1", &["X"])])]));
     assert_eq!(first.kills().map(|s| s.scenario.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    let matrix = Matrix::of(&[first], &expectations(), &listed(&["a a.1", "b b.1"]));
+    let matrix = Matrix::of(&[first], &expectations(), &listed(&["a a.1", "b b.1"]), 2);
     assert_eq!(matrix.complaints, []);
 }
 
@@ -178,7 +178,7 @@ fn only_the_sole_first_failure_of_a_narrow_fault_closes_a_hole() {
     let sole = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
     let double = run(&["X"], &[("a", &[("a.1", &["X"]), ("a.2", &["X"])]), ("b", &[])]);
     let broad = run(&["X"], &[("a", &[("a.2", &["X"])]), ("b", &[("b.1", &["X"])])]);
-    let matrix = Matrix::of(&[sole, double, broad], &expectations(), &ShownBy::default());
+    let matrix = Matrix::of(&[sole, double, broad], &expectations(), &ShownBy::default(), 2);
     assert_eq!(matrix.holes, ["a: a.2", "b: b.1"]);
     assert_eq!(matrix.signatures, 2);
 }
@@ -186,7 +186,7 @@ fn only_the_sole_first_failure_of_a_narrow_fault_closes_a_hole() {
 #[test]
 fn a_pinpoint_fault_closes_a_hole_unless_the_expectation_survives() {
     let alone = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
-    let mut matrix = Matrix::of(&[alone], &expectations(), &ShownBy::default());
+    let mut matrix = Matrix::of(&[alone], &expectations(), &ShownBy::default(), 2);
     let survivor = Survivor {
         scenario: "b".to_owned(),
         expectation: "b.1".to_owned(),

@@ -41,8 +41,10 @@ pub struct Plan {
     pub reference: Reference,
     /// What targets of it are judged by.
     pub suite: Arc<Suite>,
-    /// Every scenario that there is.
+    /// The scenarios that are meant: every one that there is, unless some are named.
     pub scenarios: Vec<Scenario>,
+    /// How many there are.
+    pub all: usize,
     /// The faults.
     pub faults: Vec<KnownFault>,
     /// How much of the product is run.
@@ -57,8 +59,8 @@ impl Plan {
     /// Of scenarios on the reference of a dialect, without a fault yet, one target at a time; nothing if there is no reference.
     pub fn new(suite: Suite, scenarios: Vec<Scenario>) -> Option<Plan> {
         let reference = suite.reference()?;
-        let (suite, faults) = (Arc::new(suite), Vec::new());
-        Some(Plan { reference, suite, scenarios, faults, extent: Extent::Full, targets: 1, crds: Vec::new() })
+        let (suite, faults, all) = (Arc::new(suite), Vec::new(), scenarios.len());
+        Some(Plan { reference, suite, scenarios, all, faults, extent: Extent::Full, targets: 1, crds: Vec::new() })
     }
 
     /// A run on the embedded target, with faults and variants if they are named.
