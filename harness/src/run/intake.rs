@@ -20,6 +20,8 @@ const MORE: f64 = 1.5;
 const FEWER: f64 = 2.0;
 /// Of what more at once would be worth if each took no longer for it, so much has to come of it.
 const WORTH: f64 = 0.5;
+/// So many good turns pass until more are let in again where more were of no use.
+const CALM: u32 = 3;
 
 /// How many times the longest that one took until it was programmed has to pass until one that says nothing new is no longer taken
 /// for coming.
@@ -70,8 +72,8 @@ pub struct Intake {
     best: Option<f64>,
     /// Whether there were too many once.
     cut: bool,
-    /// Whether more at once were of no use.
-    enough: bool,
+    /// While more at once were of no use: how many turns may pass until that is asked again.
+    enough: Option<u32>,
     /// What the limit was before it was raised, and how many came in a second.
     raised_from: Option<(usize, f64)>,
     slowest: Duration,
@@ -94,7 +96,7 @@ impl Intake {
             turn: Turn::default(),
             best: None,
             cut: false,
-            enough: false,
+            enough: None,
             raised_from: None,
             slowest: Duration::ZERO,
         }
@@ -203,7 +205,7 @@ impl Intake {
         self.slowest = self.slowest.max(took);
         if took <= self.at_once {
             self.limit = None;
-            (self.best, self.cut, self.enough, self.raised_from) = (None, false, false, None);
+            (self.best, self.cut, self.enough, self.raised_from) = (None, false, None, None);
             return;
         }
         let Some(limit) = self.limit else {
@@ -232,13 +234,17 @@ impl Intake {
         };
         let raised_from = self.raised_from.take().filter(|_| self.turn.full);
         if each >= best * FEWER {
-            (self.cut, self.enough) = (true, false);
+            (self.cut, self.enough) = (true, None);
             self.limits(part(limit, MORE * best / each).max(FEWEST), now);
         } else if let Some((before, _)) = raised_from.filter(was_worth_nothing) {
-            // They are in each other's way, and no more of them come for it.
-            self.enough = true;
+            // They are in each other's way, and no more of them come for it. It may have been a busy moment of others, though.
+            (self.cut, self.enough) = (true, Some(CALM));
             self.limits(before.midpoint(limit), now);
-        } else if each <= best * MORE && self.turn.full && !self.enough {
+        } else if let Some(turns) = self.enough.filter(|turns| *turns > 0) {
+            self.enough = Some(turns - u32::from(each <= best * MORE && self.turn.full));
+            self.limits(limit, now);
+        } else if each <= best * MORE && self.turn.full {
+            self.enough = None;
             self.raised_from = Some((limit, in_a_second));
             self.limits(if self.cut { limit + limit.div_ceil(4) } else { limit * 2 }, now);
         } else {

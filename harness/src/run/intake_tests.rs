@@ -123,12 +123,30 @@ fn where_more_at_once_do_not_come_faster_there_are_no_more() {
     assert_eq!(turn(0..12, 0, 10, true), 24);
     assert_eq!(turn(0..24, 10, 24, true), 18);
     assert_eq!(turn(0..18, 24, 34, true), 18);
+    // Neither are they of a turn in which nobody had to wait, nor of two.
+    assert_eq!(turn(0..18, 34, 44, false), 18);
+    assert_eq!(turn(0..18, 44, 54, true), 18);
     // Now there are too many even so, and what is of use is looked for anew.
-    assert_eq!(turn(0..18, 34, 55, true), 12);
-    assert_eq!(turn(0..12, 55, 65, true), 15);
-    assert_eq!(turn(0..15, 65, 76, true), 19);
+    assert_eq!(turn(0..18, 54, 75, true), 12);
+    assert_eq!(turn(0..12, 75, 85, true), 15);
+    assert_eq!(turn(0..15, 85, 96, true), 19);
     // Nobody had to wait, so nothing is known of how many would have come.
-    assert_eq!(turn(0..19, 76, 90, false), 19);
+    assert_eq!(turn(0..19, 96, 110, false), 19);
+}
+
+/// A busy moment of others does not hold for the whole run.
+#[test]
+fn whether_more_are_of_use_is_asked_again() {
+    let mut intake = Intake::new(QUIET, BUDGET);
+    let mut turn = |jobs, since, until, full| turn(&mut intake, jobs, since, until, full);
+    assert_eq!(turn(0..12, 0, 10, true), 24);
+    assert_eq!(turn(0..24, 10, 29, true), 18);
+    for start in [29, 39, 49] {
+        assert_eq!(turn(0..18, start, start + 10, true), 18);
+    }
+    // By a little, as there were too many once.
+    assert_eq!(turn(0..18, 59, 69, true), 23);
+    assert_eq!(turn(0..23, 69, 79, true), 29);
 }
 
 #[test]
