@@ -339,6 +339,17 @@ fn another_start_of_the_controller_runs_all_again() {
     let after = pods();
     assert!(after.iter().any(|name| said.contains(&format!("the controller began anew ({name}); 2 of 2"))), "{said}");
     assert!(said.contains("2 passed, 0 failed"), "{said}");
+
+    // What a run may have caused itself is no cause of another one.
+    watching.write("one.yaml", &failing("one"));
+    watching.until("1 of 2 scenarios again: one");
+    let before = pods().remove(0);
+    call(Method::DELETE, &format!("/api/v1/namespaces/system/pods/{before}"), json!({}));
+    let said = watching.until("so nothing runs again for that");
+    assert!(said.contains("0 passed, 1 failed") && said.contains("the controller began anew during a run ("), "{said}");
+    watching.write("one.yaml", &good("one"));
+    let said = watching.waits();
+    assert!(said.starts_with("scenarios/one.yaml changed; 1 of 2 scenarios again: one\n"), "{said}");
     assert_eq!(watching.interrupted().0, Some(0));
 }
 
@@ -395,5 +406,5 @@ fn the_help_says_how_it_ends() {
     let first = lines.next().unwrap();
     let rest: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
     let said = [&[first], &rest[..]].concat().join(" ");
-    insta::assert_snapshot!(said.split_whitespace().collect::<Vec<_>>().join(" "), @"--watch <PATH> Run the scenarios of PATH (a file or a folder), and again those that a change touches, until Ctrl-C: of their manifests, of files that the options name, and with --logs-from another start of the controller. The exit code is that of the last run, and 2 if it passed and a manifest with problems was left out");
+    insta::assert_snapshot!(said.split_whitespace().collect::<Vec<_>>().join(" "), @"--watch <PATH> Run the scenarios of PATH (a file or a folder), and again those that a change touches, until Ctrl-C: of their manifests, of files that the options name, and with --logs-from another start of the controller. The exit code is that of the last run, 130 if that was broken off, and 2 if it passed and a manifest with problems was left out");
 }

@@ -44,8 +44,8 @@ pub(crate) struct Args {
     pub(crate) shard: Option<Shard>,
 
     /// Run the scenarios of PATH (a file or a folder), and again those that a change touches, until Ctrl-C: of their manifests, of files
-    /// that the options name, and with --logs-from another start of the controller. The exit code is that of the last run, and 2 if it
-    /// passed and a manifest with problems was left out
+    /// that the options name, and with --logs-from another start of the controller. The exit code is that of the last run, 130 if that was
+    /// broken off, and 2 if it passed and a manifest with problems was left out
     #[arg(long, value_name = "PATH", conflicts_with_all = ["files", "shard", "rerun_failed", "baseline", "fail_fast"])]
     pub(crate) watch: Vec<PathBuf>,
 

@@ -22,7 +22,7 @@ use super::report_dir::{RECORD, ReportDir, can_be_directory};
 use super::run::{Args, carried_out, prepared_of};
 use super::{Failure, interrupt};
 use crate::cluster::connect::connect;
-use crate::cluster::restarts::Restarts;
+use crate::cluster::restarts::{Began, Restarts};
 use crate::exit_codes;
 use crate::run::TargetChoice;
 use crate::run::interrupt::Interrupt;
@@ -53,6 +53,7 @@ pub(super) async fn run(mut args: Args) -> super::Outcome {
         args,
         whole,
         memory: Memory::default(),
+        runs: 0,
         ran: None,
         trouble: None,
     };
@@ -61,7 +62,14 @@ pub(super) async fn run(mut args: Args) -> super::Outcome {
         if let Some(problem) = files.renew() {
             tell!("not all of it is watched any more: {problem}");
         }
+        let runs = watch.runs;
+        if let Some(restarts) = &mut restarts {
+            restarts.run_begins();
+        }
         let said = watch.round(&began).await?;
+        if let Some(restarts) = &restarts {
+            restarts.run_ends(watch.runs > runs);
+        }
         began.clear();
         if watch.whole.is_triggered() {
             return Ok(watch.exit_code());
@@ -73,7 +81,15 @@ pub(super) async fn run(mut args: Args) -> super::Outcome {
             () = watch.whole.triggered() => return Ok(watch.exit_code()),
             () = files.changed() => {}
             names = next(&mut restarts) => match names {
-                Ok(names) => began = names,
+                Ok(names) => {
+                    // It may have been the run itself: another one for that could go on without end.
+                    if !names.meanwhile.is_empty() {
+                        let meanwhile = some(names.meanwhile.iter().map(String::as_str));
+                        let line = format!("the controller began anew during a run ({meanwhile}), so nothing runs again for that");
+                        say!("{}", printable(&line));
+                    }
+                    began = names.between;
+                }
                 Err(why) => {
                     tell!("whether the controller begins anew is not known any more: {}", printable(&why));
                     restarts = None;
@@ -166,7 +182,7 @@ async fn restarts(args: &Args, target: &TargetChoice) -> Result<Option<Restarts>
 }
 
 /// What the controller's Pods say next; nothing, if nobody follows them.
-async fn next(restarts: &mut Option<Restarts>) -> Result<Vec<String>, String> {
+async fn next(restarts: &mut Option<Restarts>) -> Result<Began, String> {
     match restarts {
         Some(restarts) => restarts.next().await,
         None => std::future::pending().await,
@@ -182,6 +198,8 @@ struct Watch {
     /// Files that all scenarios depend on, and what they held.
     paths: Vec<PathBuf>,
     beside: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// How many runs were begun.
+    runs: usize,
     /// What the last run came to.
     ran: Option<u8>,
     /// Why nothing was run the last time, if something was wrong: an exit code, too.
@@ -266,6 +284,7 @@ impl Watch {
         }
         let mut prepared = prepared_of(self.args.clone(), None, Selected { chosen, ..selected }).await?;
         prepared.options.interrupt = self.whole.below();
+        self.runs += 1;
         let code = carried_out(prepared, dir, Reporter::new(), &mut Documents::default()).await?;
         self.ran = Some(code);
         if self.whole.is_triggered() {

@@ -1,20 +1,52 @@
 //! The controller's Pods, followed by a watch: that one began anew, be it another Pod or a container that was started again.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::api::{Api, ApiError, encode};
+use super::clock;
 use super::pod_logs::LogSource;
 use super::watching::{Followed, Renewal, follow};
 
+/// For how long after a run a container that ends may have done so during it: a kubelet tells it a moment later.
+const LATE: Duration = Duration::from_secs(3);
+
 /// Follows the Pods of a source until it is dropped.
 pub struct Restarts {
-    heard: UnboundedReceiver<Result<String, String>>,
+    heard: UnboundedReceiver<Result<Told, String>>,
+    runs: Arc<Mutex<Runs>>,
+    /// As it was before what may become a run.
+    before: Runs,
+    /// What was told behind something else.
+    ended: Option<String>,
     /// Ends with this.
     _watch: JoinSet<()>,
+}
+
+/// The names of Pods that began anew and are ready.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Began {
+    /// Those that did while nothing ran.
+    pub between: Vec<String>,
+    /// Those that ended, or appeared, while a run was under way, which may have been the cause.
+    pub meanwhile: Vec<String>,
+}
+
+/// A Pod that began anew, and whether it did while a run was under way.
+type Told = (String, bool);
+
+/// Whether there is a run.
+#[derive(Debug, Clone, Copy)]
+enum Runs {
+    UnderWay,
+    EndedAt(Instant),
+    None,
 }
 
 impl Restarts {
@@ -24,27 +56,52 @@ impl Restarts {
     /// If they cannot be listed.
     pub async fn follow(api: &Api, source: &LogSource) -> Result<Restarts, ApiError> {
         let (tell, heard) = unbounded_channel();
-        let mut pods = Pods { api: api.clone(), source: source.clone(), lives: Lives::default(), tell };
+        let runs = Arc::new(Mutex::new(Runs::None));
+        let lives = Lives::default();
+        let mut pods = Pods { api: api.clone(), source: source.clone(), lives, runs: Arc::clone(&runs), tell };
         let (version, there) = pods.list().await?;
         pods.lives.are(&there);
         let mut watch = JoinSet::new();
         watch.spawn(follow(pods, api.clone(), version, Renewal::new()));
-        Ok(Restarts { heard, _watch: watch })
+        Ok(Restarts { heard, runs, before: Runs::None, ended: None, _watch: watch })
     }
 
-    /// The names of Pods that began anew and are ready, once there is one.
+    /// From now on a run is under way.
+    pub fn run_begins(&mut self) {
+        self.before = self.set(Runs::UnderWay);
+    }
+
+    /// From now on none is. `ran` if there really was one.
+    pub fn run_ends(&self, ran: bool) {
+        self.set(if ran { Runs::EndedAt(clock::now()) } else { self.before });
+    }
+
+    fn set(&self, runs: Runs) -> Runs {
+        std::mem::replace(&mut *self.runs.lock().unwrap_or_else(PoisonError::into_inner), runs)
+    }
+
+    /// The Pods that began anew and are ready, once there is one.
     ///
     /// # Errors
     /// They cannot be followed any longer, for this reason. That is told once; from then on nothing comes.
-    pub async fn next(&mut self) -> Result<Vec<String>, String> {
-        let Some(first) = self.heard.recv().await else { return std::future::pending().await };
-        let mut names = vec![first?];
-        while let Ok(more) = self.heard.try_recv() {
-            names.push(more?);
+    pub async fn next(&mut self) -> Result<Began, String> {
+        if let Some(why) = self.ended.take() {
+            return Err(why);
         }
-        names.sort();
-        names.dedup();
-        Ok(names)
+        let Some(first) = self.heard.recv().await else { return std::future::pending().await };
+        let mut all = vec![first?];
+        while let Ok(more) = self.heard.try_recv() {
+            match more {
+                Ok(one) => all.push(one),
+                Err(why) => self.ended = Some(why),
+            }
+        }
+        all.sort();
+        all.dedup();
+        let names = |during: bool| {
+            all.iter().filter(move |one| one.1 == during).map(|one| one.0.clone()).collect::<Vec<String>>()
+        };
+        Ok(Began { between: names(false), meanwhile: names(true) })
     }
 }
 
@@ -53,7 +110,8 @@ struct Pods {
     api: Api,
     source: LogSource,
     lives: Lives,
-    tell: UnboundedSender<Result<String, String>>,
+    runs: Arc<Mutex<Runs>>,
+    tell: UnboundedSender<Result<Told, String>>,
 }
 
 impl Pods {
@@ -75,9 +133,10 @@ impl Followed for Pods {
     }
 
     fn changed(&mut self, object: Value) {
-        if let Some(name) = self.lives.changed(&object) {
+        let moment = self.runs.lock().unwrap_or_else(PoisonError::into_inner).moment(clock::now());
+        if let Some(told) = self.lives.changed(&object, moment) {
             // Whoever does not listen any more ends this, too.
-            let _ = self.tell.send(Ok(name));
+            let _ = self.tell.send(Ok(told));
         }
     }
 
@@ -107,9 +166,35 @@ impl Followed for Pods {
     }
 }
 
-/// Which Pods there are, and how often each was started, by name.
+/// A moment, by the runs around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// A run is under way.
+    During,
+    /// One has just ended.
+    Behind,
+    /// Nothing runs.
+    Between,
+}
+
+impl Runs {
+    fn moment(self, now: Instant) -> Moment {
+        match self {
+            Runs::UnderWay => Moment::During,
+            Runs::EndedAt(at) if now < at + LATE => Moment::Behind,
+            Runs::EndedAt(_) | Runs::None => Moment::Between,
+        }
+    }
+}
+
+/// Which Pods there are, and how often each was started.
 #[derive(Debug, Default)]
-struct Lives(HashMap<String, Life>);
+struct Lives {
+    /// As each was when it was ready last, by name.
+    ready: HashMap<String, Life>,
+    /// Those that are not ready, and whether they became so in a run.
+    down: HashMap<String, bool>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Life {
@@ -121,26 +206,46 @@ struct Life {
 impl Lives {
     /// These are there, and are nothing new.
     fn are(&mut self, pods: &[Value]) {
-        self.0 = pods.iter().filter_map(life).collect();
+        self.ready = pods.iter().filter_map(life).collect();
     }
 
     /// No others are there any more.
     fn keep(&mut self, pods: &[Value]) {
-        self.0.retain(|name, _| pods.iter().any(|pod| text(pod, "/metadata/name") == name));
+        let is_there = |name: &String| pods.iter().any(|pod| text(pod, "/metadata/name") == name);
+        self.ready.retain(|name, _| is_there(name));
+        self.down.retain(|name, _| is_there(name));
     }
 
-    /// The name of a Pod that is as it was not before, if it is ready. One that is on its way out is none.
-    fn changed(&mut self, pod: &Value) -> Option<String> {
+    /// The name of a Pod that is as it was not before, if it is ready, and whether that began in a run. One that is on its way out is
+    /// none.
+    fn changed(&mut self, pod: &Value, moment: Moment) -> Option<Told> {
         let (name, life) = life(pod)?;
-        if !is_ready(pod) || pod.pointer("/metadata/deletionTimestamp").is_some() || self.0.get(&name) == Some(&life) {
+        if pod.pointer("/metadata/deletionTimestamp").is_some() {
             return None;
         }
-        self.0.insert(name.clone(), life);
-        Some(name)
+        let before = self.ready.get(&name);
+        let in_run = match moment {
+            Moment::During => true,
+            // Another Pod is nothing that a kubelet tells late.
+            Moment::Behind => before.is_some_and(|before| before.uid == life.uid),
+            Moment::Between => false,
+        };
+        if !is_ready(pod) {
+            self.down.entry(name).or_insert(in_run);
+            return None;
+        }
+        let in_run = self.down.remove(&name).unwrap_or(in_run);
+        if before == Some(&life) {
+            return None;
+        }
+        self.ready.insert(name.clone(), life);
+        Some((name, in_run))
     }
 
     fn gone(&mut self, pod: &Value) {
-        self.0.remove(text(pod, "/metadata/name"));
+        let name = text(pod, "/metadata/name");
+        self.ready.remove(name);
+        self.down.remove(name);
     }
 }
 
@@ -165,6 +270,7 @@ fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use rstest::rstest;
     use serde_json::json;
 
@@ -206,8 +312,69 @@ mod tests {
     ) {
         let mut lives = Lives::default();
         lives.are(&there.iter().map(|words| pod(words)).collect::<Vec<_>>());
-        let told: Vec<String> = seen.iter().filter_map(|words| lives.changed(&pod(words))).collect();
+        let told: Vec<String> = seen
+            .iter()
+            .filter_map(|words| lives.changed(&pod(words), Moment::Between))
+            .map(|(name, in_run)| {
+                assert!(!in_run);
+                name
+            })
+            .collect();
         assert_eq!(told, expected);
+    }
+
+    /// Each Pod with the moment in which it is seen: `During: a one 1 ready`.
+    #[rstest]
+    #[case::within_the_run(&["During: a one 1 begins", "During: a one 1 ready"], Some(true))]
+    #[case::ready_after_it(&["During: a one 0 begins", "Behind: a one 1 begins", "Between: a one 1 ready"], Some(true))]
+    #[case::told_late(&["Behind: a one 0 begins", "Between: a one 1 begins", "Between: a one 1 ready"], Some(true))]
+    #[case::seen_when_it_is_ready(&["During: a one 1 ready"], Some(true))]
+    #[case::after_it(&["Between: a one 1 begins", "Between: a one 1 ready"], Some(false))]
+    #[case::before_it(&["Between: a one 1 begins", "During: a one 1 begins", "Behind: a one 1 ready"], Some(false))]
+    #[case::replaced_in_it(&["During: a two 0 begins", "Between: a two 0 ready"], Some(true))]
+    #[case::replaced_behind_it(&["Behind: a two 0 begins", "Between: a two 0 ready"], Some(false))]
+    #[case::unready_in_it(&["During: a one 0 begins", "Between: a one 0 ready"], None)]
+    #[case::and_again_after_it(
+        &["During: a one 0 begins", "During: a one 0 ready", "Between: a one 1 begins", "Between: a one 1 ready"],
+        Some(false)
+    )]
+    fn what_a_run_may_have_caused_is_told_apart(#[case] seen: &[&str], #[case] in_run: Option<bool>) {
+        let mut lives = Lives::default();
+        lives.are(&[pod("a one 0 ready")]);
+        let moments = [Moment::During, Moment::Behind, Moment::Between];
+        let told = seen.iter().filter_map(|one| {
+            let (moment, words) = one.split_once(": ").unwrap();
+            lives.changed(&pod(words), *moments.iter().find(|one| format!("{one:?}") == moment).unwrap())
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(told, Vec::from_iter(in_run.map(|in_run| ("a".to_owned(), in_run))));
+    }
+
+    #[test]
+    fn the_moment_behind_a_run_is_short() {
+        let ended = clock::now();
+        for (runs, after, expected) in [
+            (Runs::UnderWay, Duration::ZERO, Moment::During),
+            (Runs::EndedAt(ended), Duration::ZERO, Moment::Behind),
+            (Runs::EndedAt(ended), LATE, Moment::Between),
+            (Runs::None, Duration::ZERO, Moment::Between),
+        ] {
+            assert_eq!(runs.moment(ended + after), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn names_are_told_before_the_end() {
+        let (tell, heard) = unbounded_channel();
+        let runs = Arc::new(Mutex::new(Runs::None));
+        let mut restarts = Restarts { heard, runs, before: Runs::None, ended: None, _watch: JoinSet::new() };
+        for one in ["b", "a", "b"] {
+            tell.send(Ok((one.to_owned(), one == "a"))).unwrap();
+        }
+        tell.send(Err("forbidden".to_owned())).unwrap();
+        let expected = Began { between: vec!["b".to_owned()], meanwhile: vec!["a".to_owned()] };
+        assert_eq!(restarts.next().await, Ok(expected));
+        assert_eq!(restarts.next().await, Err("forbidden".to_owned()));
     }
 
     #[test]
@@ -215,9 +382,9 @@ mod tests {
         let mut lives = Lives::default();
         lives.are(&[pod("a one 0 ready"), pod("b two 0 ready")]);
         lives.keep(&[pod("b two 0 ready")]);
-        assert_eq!(lives.changed(&pod("b two 0 ready")), None);
-        assert_eq!(lives.changed(&pod("a one 0 ready")), Some("a".to_owned()));
+        assert_eq!(lives.changed(&pod("b two 0 ready"), Moment::Between), None);
+        assert_eq!(lives.changed(&pod("a one 0 ready"), Moment::Between), Some(("a".to_owned(), false)));
         lives.gone(&pod("b two 0 ready"));
-        assert_eq!(lives.changed(&pod("b two 0 ready")), Some("b".to_owned()));
+        assert_eq!(lives.changed(&pod("b two 0 ready"), Moment::Between), Some(("b".to_owned(), false)));
     }
 }

@@ -99,7 +99,8 @@ pub fn is_manifest(path: &Path) -> bool {
     is_yaml && !path.file_name().is_some_and(is_hidden)
 }
 
-fn is_hidden(name: &OsStr) -> bool {
+/// Whether what is in a folder is passed by, by its name.
+pub fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
