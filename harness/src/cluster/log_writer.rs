@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::sync::mpsc as threaded;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self as threaded, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -25,8 +26,12 @@ pub struct LogFileError {
     pub error: std::io::Error,
 }
 
-/// Events that wait to be written. Whoever has more to say waits for the disk.
-const UNWRITTEN: usize = 1024;
+/// Events that wait to be written at most. Nobody waits for a disk, or for who reads a pipe, since a run that stands still cannot even
+/// clean up: with more than these the file is given up.
+const MOST_UNWRITTEN: usize = 1 << 16;
+
+/// How long nothing of what waits at the end may be written before that is given up too.
+const STANDS_STILL: Duration = Duration::from_secs(15);
 
 /// The append-only log of a run. What its file has, and can be read there, is not kept in memory, but for a few things that are asked
 /// of an execution before it is over.
@@ -73,8 +78,49 @@ struct Inner {
 
 struct FileStream {
     path: String,
-    lines: threaded::SyncSender<Arc<Event>>,
-    thread: JoinHandle<std::io::Result<()>>,
+    /// Nothing once it was given up.
+    lines: Option<threaded::Sender<Arc<Event>>>,
+    unwritten: Arc<AtomicUsize>,
+    over: threaded::Receiver<std::io::Result<()>>,
+}
+
+impl FileStream {
+    fn take(&mut self, event: &Arc<Event>) {
+        let Some(lines) = &self.lines else { return };
+        if self.unwritten.fetch_add(1, Ordering::Relaxed) < MOST_UNWRITTEN {
+            // A failed thread is reported when the log is closed.
+            let _ = lines.send(Arc::clone(event));
+        } else {
+            self.lines = None;
+        }
+    }
+
+    /// Waits until everything is written, as long as some of it is.
+    fn close(self) -> std::io::Result<()> {
+        let FileStream { lines, unwritten, over, .. } = self;
+        let behind =
+            |left| format!("whoever reads it is {left} events behind; have it read to the end, or into a file");
+        let behind = |left| std::io::Error::new(std::io::ErrorKind::TimedOut, behind(left));
+        if lines.is_none() {
+            return Err(behind(unwritten.load(Ordering::Relaxed)));
+        }
+        drop(lines);
+        loop {
+            let before = unwritten.load(Ordering::Relaxed);
+            match over.recv_timeout(STANDS_STILL) {
+                Ok(written) => return written,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(std::io::Error::other("the writing thread broke off"));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let left = unwritten.load(Ordering::Relaxed);
+                    if left == before {
+                        return Err(behind(left));
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl LogWriter {
@@ -110,7 +156,7 @@ impl LogWriter {
 
     /// The moment that `elapsed` stands for.
     pub fn instant(&self, elapsed: Elapsed) -> Instant {
-        self.start + std::time::Duration::from_micros(elapsed.0)
+        self.start + Duration::from_micros(elapsed.0)
     }
 
     /// Asks this before every event from now on; the first who is named is asked.
@@ -151,9 +197,8 @@ impl LogWriter {
         let seq = inner.next;
         inner.next += 1;
         let event = Arc::new(Event { seq, at, scope: scope.clone(), body });
-        if let Some(file) = &inner.file {
-            // A failed thread is reported when the log is closed.
-            let _ = file.lines.send(Arc::clone(&event));
+        if let Some(file) = &mut inner.file {
+            file.take(&event);
         }
         if let Some(reader) = &mut inner.reader {
             reader(&event);
@@ -203,9 +248,8 @@ impl LogWriter {
     /// Flushes and closes the file, if there is one. Later events are kept in memory only.
     pub fn close_file(&self) -> Result<(), LogFileError> {
         let Some(file) = self.lock().file.take() else { return Ok(()) };
-        drop(file.lines);
-        let written = file.thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the writing thread broke off")));
-        written.map_err(|error| LogFileError { path: file.path, error })
+        let path = file.path.clone();
+        file.close().map_err(|error| LogFileError { path, error })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -232,23 +276,26 @@ fn stream(path: &Path) -> Result<FileStream, LogFileError> {
     let name = path.display().to_string();
     let failed = |error| LogFileError { path: name.clone(), error };
     let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    let (lines, received) = threaded::sync_channel::<Arc<Event>>(UNWRITTEN);
-    let thread = std::thread::Builder::new()
-        .name("log".to_owned())
-        .spawn(move || {
-            let mut encoder = Encoder::default();
-            while let Ok(event) = received.recv() {
-                for event in std::iter::once(event).chain(received.try_iter()) {
-                    let line = encoder.line(&event).map_err(std::io::Error::other)?;
-                    writeln!(file, "{line}")?;
-                }
-                // Whoever reads along, or what is left of a killed process, has what was seen so far.
-                file.flush()?;
+    let (lines, received) = threaded::channel::<Arc<Event>>();
+    let (ends, over) = threaded::channel();
+    let unwritten = Arc::new(AtomicUsize::new(0));
+    let waiting = Arc::clone(&unwritten);
+    let mut write = move || {
+        let mut encoder = Encoder::default();
+        while let Ok(event) = received.recv() {
+            for event in std::iter::once(event).chain(received.try_iter()) {
+                let line = encoder.line(&event).map_err(std::io::Error::other)?;
+                writeln!(file, "{line}")?;
+                waiting.fetch_sub(1, Ordering::Relaxed);
             }
-            file.flush()
-        })
-        .map_err(failed)?;
-    Ok(FileStream { path: name, lines, thread })
+            // Whoever reads along, or what is left of a killed process, has what was seen so far.
+            file.flush()?;
+        }
+        file.flush()
+    };
+    // Nobody joins it: a write to a pipe that nobody reads has no end.
+    std::thread::Builder::new().name("log".to_owned()).spawn(move || ends.send(write())).map_err(failed)?;
+    Ok(FileStream { path: name, lines: Some(lines), unwritten, over })
 }
 
 #[cfg(test)]
@@ -310,7 +357,7 @@ mod tests {
     fn what_is_ahead_comes_before_an_event() {
         let log = LogWriter::start(None).unwrap();
         let once = std::sync::atomic::AtomicBool::new(true);
-        log.ahead(move || once.swap(false, std::sync::atomic::Ordering::SeqCst).then_some((Scope::Run, Body::Tick)));
+        log.ahead(move || once.swap(false, Ordering::SeqCst).then_some((Scope::Run, Body::Tick)));
         log.append(scenario("a"), Body::Tick);
         log.append(scenario("a"), Body::Tick);
         let scopes: Vec<Scope> = log.events().iter().map(|event| event.scope.clone()).collect();
@@ -395,6 +442,47 @@ mod tests {
         assert_eq!(numbers(&in_memory), [0, 1, 2, 3, 4, 5, 6]);
         on_disk.close_file().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 7);
+    }
+
+    /// A log into a pipe that nobody has read from yet.
+    #[cfg(unix)]
+    fn into_pipe() -> (tempfile::TempDir, LogWriter, File) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let to = path.clone();
+        let log = std::thread::spawn(move || LogWriter::start(Some(&to)).unwrap());
+        let reader = File::open(&path).unwrap();
+        (folder, log.join().unwrap(), reader)
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_waits_for_who_reads_a_pipe() {
+        let (_folder, log, mut reader) = into_pipe();
+        let log = Arc::new(log);
+        let (says, said) = threaded::channel();
+        let written = Arc::clone(&log);
+        std::thread::spawn(move || {
+            (0..10_000).for_each(|_| written.append(Scope::Run, Body::Tick));
+            says.send(()).unwrap();
+        });
+        said.recv_timeout(Duration::from_secs(60)).expect("it waits for its reader");
+        // All of it is there once it is read.
+        let read = std::thread::spawn(move || std::io::read_to_string(&mut reader).unwrap().lines().count());
+        log.close_file().unwrap();
+        assert_eq!(read.join().unwrap(), 10_000);
+    }
+
+    #[cfg(unix)]
+    #[rstest::rstest]
+    #[case::little(10_000)]
+    #[case::more_than_is_kept(MOST_UNWRITTEN + 10_000)]
+    fn a_pipe_that_nobody_reads_is_told_of(#[case] events: usize) {
+        let (_folder, log, _reader) = into_pipe();
+        (0..events).for_each(|_| log.append(Scope::Run, Body::Tick));
+        let error = log.close_file().unwrap_err().to_string();
+        assert!(error.contains("events behind; have it read to the end"), "{error}");
     }
 
     #[cfg(unix)]

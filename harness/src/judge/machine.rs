@@ -16,6 +16,8 @@ use std::time::Duration;
 
 use gateproof_report::record::{Breach, Finding, ProbeRecord, Stage};
 
+use flood::Versions;
+
 use super::account::Account;
 use super::action::{Context, Next};
 use super::contract::{ContractState, Watched};
@@ -67,8 +69,8 @@ pub struct Judge {
     unspoken: Vec<SubjectExpectation>,
     /// When everything else of the run had come to its end, if that was told.
     rested: Option<Elapsed>,
-    /// How many versions of each of its objects were seen.
-    versions: HashMap<ObjectKey, u32>,
+    /// How many versions of its objects were seen.
+    versions: Versions,
 }
 
 impl Judge {
@@ -104,7 +106,7 @@ impl Judge {
             taken: Vec::new(),
             unspoken: Vec::new(),
             rested: None,
-            versions: HashMap::new(),
+            versions: Versions::default(),
         }
     }
 
@@ -230,8 +232,10 @@ impl Judge {
             }
             _ => {}
         }
-        if let (true, Body::Observed { key, object, .. }) = (own, &event.body) {
-            self.counts(key, object, now);
+        match &event.body {
+            Body::Observed { key, object, .. } if own => self.counts(key, object, now),
+            Body::Wrote(write) | Body::Made(write) if own => self.versions.wrote(write),
+            _ => {}
         }
         // A step may be over at once, and the next one too.
         let mut before = None;

@@ -105,6 +105,10 @@ pub struct Timing {
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]
     pub gaps: Duration,
+    /// How many versions of one of its objects an execution takes in, beside those that come of the run's own writes: a target that
+    /// writes more has no end. Zero in logs that were written before that was asked.
+    #[serde(default)]
+    pub versions: u32,
     /// First pause after a probe that did not agree; doubles up to `backoff_max`.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -153,6 +157,7 @@ impl Timing {
                 gaps: s(15),
                 flaps: 25,
                 calm: s(1),
+                versions: 5000,
                 backoff_min: ms(5),
                 backoff_max: ms(100),
             },
@@ -179,6 +184,7 @@ impl Timing {
                 gaps: s(120),
                 flaps: 10,
                 calm: s(10),
+                versions: 5000,
                 backoff_min: ms(50),
                 backoff_max: s(1),
             },
