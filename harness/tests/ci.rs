@@ -49,8 +49,11 @@ fn first_run(dir: &Path) {
 }
 
 fn edit_record(dir: &Path, edit: impl Fn(&mut Value)) {
-    let path = dir.join("gateproof-report/record.json");
-    let mut record: Value = serde_json::from_str(&read(&path)).unwrap();
+    edit_record_at(&dir.join("gateproof-report/record.json"), edit);
+}
+
+fn edit_record_at(path: &Path, edit: impl Fn(&mut Value)) {
+    let mut record: Value = serde_json::from_str(&read(path)).unwrap();
     edit(&mut record);
     fs::write(path, record.to_string()).unwrap();
 }
@@ -131,6 +134,14 @@ fn the_action_says_what_a_run_came_to_and_fails_with_it() {
     );
     assert!(read(Path::new(&files[0])).contains("exit-code=0\ncounts=1 passed, "));
 
+    // One of another dialect is none to hold it against.
+    edit_record_at(&reports.join("record.json"), |record| record["target"]["dialect"] = "aso".into());
+    fs::copy(reports.join("record.json"), dir.path().join("gateproof-baseline/record.json")).unwrap();
+    let ended = action("httproute-missing-backend", "new-failures,fewer-scenarios");
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(ended.out.contains("::warning::the last green run was of another dialect"), "{}", ended.out);
+    assert!(read(&reports.join("report.html")).contains(WITHOUT_NEWS));
+
     // Of what was no run there is nothing to say.
     let ended = action("no-such-scenario", "");
     assert_eq!(ended.code, Some(2), "{}", ended.said());
@@ -188,6 +199,12 @@ fn a_night_tells_what_it_came_to() {
     assert!(news.contains("httproute-missing-reference-grant"), "{news}");
     assert!(!read(&reports.join("report.html")).contains(WITHOUT_NEWS));
     assert!(ended.out.ends_with("; exit code 1\n"), "{}", ended.out);
+    // One of another dialect is none to hold it against.
+    edit_record_at(&reports.join("record.json"), |record| record["target"]["dialect"] = "aso".into());
+    let ended = night(&FAULT[3..]);
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert!(ended.out.contains("nightly: the run before was of another dialect, "), "{}", ended.out);
+    assert!(read(&reports.join("report.html")).contains(WITHOUT_NEWS));
     let ended = night(&["no-such-scenario"]);
     assert_eq!(ended.code, Some(2), "{}", ended.said());
     assert!(ended.out.ends_with("nightly: there was no whole run; exit code 2\n"), "{}", ended.out);

@@ -9,7 +9,7 @@ use rstest::rstest;
 use serde_json::Value;
 
 use super::process::{Ended, run, skipped};
-use super::{FAULT, edit_record, first_run, is_there, ours, read};
+use super::{FAULT, WITHOUT_NEWS, edit_record, edit_record_at, first_run, is_there, ours, read};
 
 const GITHUB: &str = ".github/workflows/gateproof.yml";
 const GITLAB: &str = ".gitlab/gateproof.yml";
@@ -99,7 +99,7 @@ fn there_is_a_file_for_gitlab(#[case] remote: &str, #[case] arguments: &[&str]) 
     expect(&init(dir.path(), arguments), 0, &["include .gitlab/gateproof.yml"]);
     assert!(!dir.path().join(GITHUB).exists());
     let file: Value = serde_yaml::from_str(&read(&dir.path().join(GITLAB))).unwrap();
-    let run = file["gateproof"]["script"][3].as_str().unwrap();
+    let run = file["gateproof"]["script"][2].as_str().unwrap();
     assert!(run.contains("--known-failures gateproof-known-failures.yaml --organization a --project b"), "{run}");
     let lines = file["gateproof"]["script"].as_array().unwrap();
     // What of the last run cannot be had is said, and keeps nothing from being tested.
@@ -113,27 +113,37 @@ fn there_is_a_file_for_gitlab(#[case] remote: &str, #[case] arguments: &[&str]) 
     }
 }
 
-/// The page of the run has what is news, where the run before can be read.
+/// The page of the run has what is news, where the run before is one of the same dialect. Whatever that was, everything is tested.
 #[rstest]
-#[case::no_run_before(None, false)]
-#[case::run_before(Some(0), true)]
-#[case::of_another_version(Some(2), false)]
-fn on_gitlab_a_run_is_told_of_the_one_before(#[case] readable: Option<i32>, #[case] expected: bool) {
+#[case::no_run_before(None, 0, false)]
+#[case::run_before(Some(FAULT[3]), 0, true)]
+#[case::more_before(Some("httproute-missing-*"), 1, true)]
+#[case::of_another_version(Some("unreadable"), 1, false)]
+#[case::of_another_dialect(Some("another dialect"), 0, false)]
+fn on_gitlab_a_run_is_told_of_the_one_before(#[case] before: Option<&str>, #[case] code: i32, #[case] has_news: bool) {
     let dir = tempfile::tempdir().unwrap();
     expect(&init(dir.path(), &["--ci", "gitlab"]), 0, &[]);
     let file: Value = serde_yaml::from_str(&read(&dir.path().join(GITLAB))).unwrap();
-    if readable.is_some() {
-        let before = dir.path().join("baseline/gateproof-report");
-        fs::create_dir_all(&before).unwrap();
-        fs::write(before.join("record.json"), "{}").unwrap();
+    if let Some(before) = before {
+        let selected = if before.contains("httproute") { before } else { FAULT[3] };
+        let into = "baseline/gateproof-report";
+        expect(&run(dir.path(), &["run", selected, "--report-dir", into]), 0, &[]);
+        let record = dir.path().join(into).join("record.json");
+        match before {
+            "unreadable" => fs::write(record, "{}").unwrap(),
+            "another dialect" => edit_record_at(&record, |record| record["target"]["dialect"] = "aso".into()),
+            _ => {}
+        }
     }
-    let stub = format!("gateproof() {{ [ $1 = run ] && echo ran \"$@\" || return {}; }}", readable.unwrap_or_default());
-    let lines = [1, 2, 3].map(|line| file["gateproof"]["script"][line].as_str().unwrap().to_owned());
-    let script = [&[stub, "GATEWAY_CLASS=mine".to_owned()], &lines[..], &["exit $code".to_owned()]].concat().join("\n");
+    let lines: Vec<&str> = (1..=5).map(|line| file["gateproof"]["script"][line].as_str().unwrap()).collect();
+    // On the embedded target, whichever class is named.
+    let program = env!("CARGO_BIN_EXE_gateproof");
+    let stub =
+        format!("gateproof() {{ if [ $1 = run ]; then {program} run {}; else {program} \"$@\"; fi; }}", FAULT[3]);
+    let script = [&[stub.as_str()], &lines[..]].concat().join("\n");
     let output = Command::new("sh").current_dir(dir.path()).args(["-ec", &script]).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success() && said.starts_with("ran run --gateway-class mine "), "{said}");
-    assert_eq!(said.contains(" --baseline baseline/gateproof-report "), expected, "{said}");
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    assert_eq!(!read(&dir.path().join("gateproof-report/report.html")).contains(WITHOUT_NEWS), has_news);
 }
 
 #[rstest]
