@@ -111,6 +111,21 @@ fn run_until(testbed: &TestbedProcess, moment: usize) -> Child {
     child
 }
 
+/// A run into a pipe whose reader reads this many lines and then no more, but stays: it is what is returned beside.
+fn run_unread(testbed: &TestbedProcess, lines: usize) -> (Child, BufReader<std::fs::File>) {
+    let reports = testbed.dir.path().join("reports-unread");
+    std::fs::create_dir(&reports).unwrap();
+    let log = reports.join("events.jsonl");
+    assert!(Command::new("mkfifo").arg(&log).status().unwrap().success());
+    let mut command = gateproof(testbed.dir.path());
+    command.args(testbed.arguments("gateproof")).args(SELECTION).args(["httproute-*", "--allow-cluster-changes"]);
+    let child = command.arg("--report-dir").arg(&reports).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(std::fs::File::open(log).unwrap());
+    let mut line = String::new();
+    (0..lines).for_each(|_| assert_ne!(reader.read_line(&mut line).unwrap(), 0));
+    (child, reader)
+}
+
 fn moments(count: usize) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     // Both ends are always tried: before the first event, and in the midst of everything.
@@ -156,6 +171,27 @@ fn ctrl_c_cleans_up_at_any_moment() {
         let unhandled = if starts_deaf() { Some(0) } else { None };
         assert!(status.code() == Some(130) || (moment == 0 && status.code() == unhandled), "{moment}: {status}");
     });
+    assert_eq!(left(&testbed, &before), Vec::<String>::new());
+    assert!(testbed.interrupt().success());
+}
+
+/// Far behind what a pipe holds, nobody waits for its reader: everything is gone, and it is said that the log is not whole.
+#[test]
+fn ctrl_c_cleans_up_where_nobody_reads_the_log() {
+    let mut testbed = TestbedProcess::start(&[]);
+    let before = objects(&testbed);
+    let (mut child, _reader) = run_unread(&testbed, LAST_MOMENT);
+    let mut seen = BTreeSet::new();
+    // Many come and go, each of which is in the log many times.
+    while seen.len() < 400 {
+        assert_eq!(child.try_wait().unwrap(), None, "the run ended before it was far enough");
+        seen.extend(left(&testbed, &before));
+    }
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    let said =
+        String::from_utf8_lossy(&output.stderr).replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("events behind; have it read to the end"), "{}: {said}", output.status);
     assert_eq!(left(&testbed, &before), Vec::<String>::new());
     assert!(testbed.interrupt().success());
 }
