@@ -6,11 +6,12 @@ use std::sync::Arc;
 use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::scenario::expectations::enumerate;
 use gateproof::scenario::select::select;
-use gateproof::scenario::{Scenario, Vocabulary, load};
+use gateproof::scenario::{Basis, Channel, Level, Scenario, Verb, Vocabulary, load};
 use gateproof_report::record::{ProbeRecord, RunRecord, ScenarioRecord};
 
-/// Routes, Gateways, classes and TCP, with expectations of every level; one in so many of these.
+/// One in so many of these.
 const ONE_IN: usize = 3;
 const SELECTION: [&str; 4] = ["gatewayclass-*", "gateway-*", "httproute-missing-*", "TCPRoute"];
 
@@ -19,6 +20,28 @@ fn scenarios() -> Vec<Scenario> {
     let all = load::builtin(&vocabulary).unwrap();
     let chosen = select(&all, &SELECTION.map(str::to_owned), &vocabulary).unwrap();
     chosen.into_iter().step_by(ONE_IN).map(|index| all[index].clone()).collect()
+}
+
+/// Records are made of all of this in different ways. No built-in scenario that could be chosen has a MAY.
+#[test]
+fn the_scenarios_have_musts_and_shoulds_of_every_kind_and_tcp() {
+    let scenarios = scenarios();
+    for kind in ["GatewayClass", "Gateway", "HTTPRoute", "TCPRoute"] {
+        let applies = |scenario: &Scenario| {
+            scenario.steps.iter().any(|step| match &step.verb {
+                Verb::Apply(apply) => apply.objects.iter().any(|object| object["kind"] == kind),
+                _ => false,
+            })
+        };
+        assert!(scenarios.iter().any(applies), "{kind}");
+    }
+    let basis = Basis::release("v1.6.1".parse().unwrap(), Channel::Standard);
+    for level in [Level::Must, Level::Should] {
+        let asks = |scenario: &Scenario| {
+            enumerate(scenario).iter().any(|expectation| expectation.level == level && expectation.binds(basis))
+        };
+        assert!(scenarios.iter().any(asks), "{level:?}");
+    }
 }
 
 /// Takes the times out.
