@@ -159,7 +159,7 @@ func (j job) run(ctx context.Context, suites Suites, work string) (outcome Outco
 	}
 	return confirmed(func(only string) (outcome Outcome, err error) {
 		err = withTestbed(ctx, suites, dir, fault, func(testbed *Testbed) (err error) {
-			outcome, _, err = suites.runUpstream(ctx, testbed, filepath.Join(dir, "upstream.log"), true, only)
+			outcome, _, err = suites.runUpstream(ctx, testbed.target(), filepath.Join(dir, "upstream.log"), true, only)
 			return err
 		})
 		return outcome, err

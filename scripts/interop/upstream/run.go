@@ -30,10 +30,15 @@ func (c *common) directory() (string, error) {
 	if c.suites.Gateproof == "" || c.suites.Upstream == "" {
 		return "", errors.New("-gateproof and -suite are needed; the scripts beside this program set them")
 	}
-	if c.work == "" {
+	return workDirectory(c.work)
+}
+
+// workDirectory is the one that is named, or a temporary one, made if there is none.
+func workDirectory(named string) (string, error) {
+	if named == "" {
 		return os.MkdirTemp("", "gateproof-upstream-")
 	}
-	return c.work, os.MkdirAll(c.work, 0o700)
+	return named, os.MkdirAll(named, 0o700)
 }
 
 // run runs upstream's suite once, and ours beside it if asked.
@@ -74,7 +79,7 @@ func run(ctx context.Context, arguments []string) error {
 		var pair pair
 		var tests []Test
 		err := withTestbed(ctx, common.suites, work, *fault, func(testbed *Testbed) (err error) {
-			pair.Upstream, tests, err = common.suites.runUpstream(ctx, testbed, log, false, *only)
+			pair.Upstream, tests, err = common.suites.runUpstream(ctx, testbed.target(), log, false, *only)
 			return err
 		})
 		if err != nil {

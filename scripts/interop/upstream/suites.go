@@ -33,8 +33,15 @@ const (
 	codeInconclusive = 3
 )
 
-// The address that no Gateway of the reference can get: documentation only (RFC 5737).
-const unusableAddress = "192.0.2.1"
+// Target is what upstream's suite is run against.
+type Target struct {
+	Kubeconfig   string
+	GatewayClass string
+	// Addresses that a Gateway can get and cannot; where there is none the test of addresses is told of none.
+	Usable, Unusable string
+	// What is asked for; none: what the GatewayClass claims.
+	Claims *Claims
+}
 
 // Outcome is what a suite came to.
 type Outcome struct {
@@ -80,14 +87,15 @@ type event struct {
 }
 
 // runUpstream runs upstream's suite. With firstOnly it ends at the first failure. The log of the tests goes to log.
-func (s Suites) runUpstream(ctx context.Context, testbed *Testbed, log string, firstOnly bool, only string) (Outcome, []Test, error) {
+func (s Suites) runUpstream(ctx context.Context, target Target, log string, firstOnly bool, only string) (Outcome, []Test, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	args := []string{
 		"tool", "test2json", "-t", s.Upstream, "-test.v=test2json", "-test.timeout=30m",
-		"-gateway-class", testbed.GatewayClass,
-		"-usable-address", testbed.usableAddress(), "-unusable-address", unusableAddress,
+		"-gateway-class", target.GatewayClass,
+		"-usable-address", target.Usable, "-unusable-address", target.Unusable,
 	}
+	args = append(args, target.Claims.arguments()...)
 	if s.Timeouts != "" {
 		args = append(args, "-conformance-options-file", s.Timeouts)
 	}
@@ -95,7 +103,7 @@ func (s Suites) runUpstream(ctx context.Context, testbed *Testbed, log string, f
 		args = append(args, "-run-test", only)
 	}
 	command := exec.CommandContext(ctx, "go", args...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+testbed.Kubeconfig)
+	command.Env = append(os.Environ(), "KUBECONFIG="+target.Kubeconfig)
 	// The runner and the test binary are one group, so that both end when the first failure is enough.
 	command.SysProcAttr = ownGroup()
 	command.Cancel = func() error { return endGroup(command.Process) }

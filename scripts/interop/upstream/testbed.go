@@ -66,6 +66,14 @@ func (t *Testbed) usableAddress() string {
 	return strings.TrimSuffix(t.GatewayNetwork, "0/24") + "254"
 }
 
+// The address that no Gateway of the reference can get: documentation only (RFC 5737).
+const unusableAddress = "192.0.2.1"
+
+// target is what upstream's suite is told of it. Its GatewayClass claims features.
+func (t *Testbed) target() Target {
+	return Target{Kubeconfig: t.Kubeconfig, GatewayClass: t.GatewayClass, Usable: t.usableAddress(), Unusable: unusableAddress}
+}
+
 func (t *Testbed) stop() error {
 	if err := t.command.Process.Signal(os.Interrupt); err != nil {
 		return err
