@@ -20,8 +20,18 @@ pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant
     }
 }
 
+/// Why there is no answer, by what hyper noticed.
+pub(super) fn broken(error: hyper::Error) -> ProbeError {
+    if let Some(error) = of_connection(&error) {
+        return error;
+    }
+    let why = crate::cluster::api::chain(&error);
+    let is_against_the_protocol = error.is_parse() || is_invalid(&error);
+    if is_against_the_protocol { ProbeError::Malformed(why) } else { ProbeError::Broken(why) }
+}
+
 /// Whether it was the form of what came that was wrong: of a chunk, most of all.
-pub(super) fn is_invalid(error: &(dyn Error + 'static)) -> bool {
+fn is_invalid(error: &(dyn Error + 'static)) -> bool {
     let kind = |error: &(dyn Error + 'static)| error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     let causes = std::iter::successors(Some(error), |&error| error.source());
     causes.filter_map(kind).any(|kind| matches!(kind, ErrorKind::InvalidInput | ErrorKind::InvalidData))

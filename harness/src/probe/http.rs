@@ -20,9 +20,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::attempt::{self, broken};
 use super::kept::{Content, Open, Sender};
 use super::tap::{Seen, Tap};
-use super::{Client, Prober, REQUEST_HEADER, attempt, grpc, tls, websocket};
+use super::{Client, Prober, REQUEST_HEADER, grpc, tls, websocket};
 use crate::cluster::clock;
 use crate::cluster::dial::Connection;
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, PeerCertificate, ProbeError};
@@ -326,16 +327,6 @@ where
         connection.without_shutdown().await.map(|parts| parts.read_buf.len())
     });
     Ok(Open { sender, peer, certificate, alpn, seen, task: Arc::new(AbortOnDropHandle::new(task)) })
-}
-
-/// Why there is no answer, by what hyper noticed.
-pub(super) fn broken(error: hyper::Error) -> ProbeError {
-    if let Some(error) = attempt::of_connection(&error) {
-        return error;
-    }
-    let why = crate::cluster::api::chain(&error);
-    let is_against_the_protocol = error.is_parse() || attempt::is_invalid(&error);
-    if is_against_the_protocol { ProbeError::Malformed(why) } else { ProbeError::Broken(why) }
 }
 
 async fn read(response: http::Response<Incoming>) -> Result<HttpAnswer, ProbeError> {

@@ -13,7 +13,7 @@ use hyper::client::conn::{http1, http2};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::http::broken;
+use super::attempt::broken;
 use super::tap::Seen;
 use crate::log::{PeerCertificate, ProbeError};
 
