@@ -1,6 +1,6 @@
 //! Which API groups a dialect may have.
 
-use super::DialectKind;
+use super::kind::DialectKind;
 
 /// API groups that an API server of Kubernetes may serve itself.
 const OF_KUBERNETES: [&str; 24] = [
