@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::kinds::Resource;
+use crate::resource::Resource;
 use crate::schema::Cause;
 use crate::store::StoreError;
 

@@ -31,6 +31,7 @@ mod kinds;
 mod meta;
 pub mod patch;
 mod present;
+mod resource;
 pub mod schema;
 mod select;
 mod server;

@@ -10,8 +10,9 @@ use tokio::sync::mpsc;
 use super::delete::{FOREGROUND, ORPHAN, holds_others};
 use super::update::may_go;
 use super::{Cluster, DeleteOptions, Propagation, Target};
-use crate::kinds::{Resource, crd};
+use crate::kinds::crd;
 use crate::meta;
+use crate::resource::Resource;
 use crate::store::{Address, Change, Event, Key, NAMESPACES, Object};
 
 /// The task's state: the cluster and the events that it has not looked at.

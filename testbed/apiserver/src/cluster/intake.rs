@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::{Cluster, FieldValidation, Target, WriteOptions};
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::{Resource, crd, defaults, empty, events, families, network, services, validation};
+use crate::kinds::{crd, defaults, empty, events, families, network, services, validation};
 use crate::meta;
+use crate::resource::Resource;
 use crate::schema::Cause;
 use crate::store::NAMESPACES;
 

@@ -28,8 +28,9 @@ pub use read::{Continue, ListOptions, view};
 use crate::error::ApiError;
 use crate::kinds::network::Allocator;
 use crate::kinds::validation::Addresses;
-use crate::kinds::{self, Registry, Resource, crd};
+use crate::kinds::{self, Registry, crd};
 use crate::meta;
+use crate::resource::Resource;
 use crate::store::{Event, Key, NAMESPACES, Object, Store, namespace_object};
 
 /// The state of the server and the rules that hold for it.

@@ -9,8 +9,9 @@ use uuid::Uuid;
 use super::{Cluster, Target, WriteOptions};
 use crate::error::ApiError;
 use crate::kinds::policies::{BINDINGS, POLICIES, is_one};
-use crate::kinds::{Resource, defaults, validation};
+use crate::kinds::{defaults, validation};
 use crate::meta;
+use crate::resource::Resource;
 use crate::schema::cel::{Answer, Engine, KubeCel, untyped};
 use crate::store::{Key, NAMESPACES};
 

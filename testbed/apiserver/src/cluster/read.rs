@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cluster, Target};
 use crate::error::ApiError;
-use crate::kinds::{Resource, events};
+use crate::kinds::events;
 use crate::meta;
+use crate::resource::Resource;
 use crate::select::Selection;
 use crate::store::{Key, Object, Page, StoreError};
 

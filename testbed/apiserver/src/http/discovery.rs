@@ -7,8 +7,9 @@ use super::body::Body;
 use super::dispatch::{Call, answer_with, json_answer};
 use crate::digest;
 use crate::error::ApiError;
-use crate::kinds::{Registry, Resource};
+use crate::kinds::Registry;
 use crate::present::clauses;
+use crate::resource::Resource;
 
 fn aggregated_version(call: &Call<'_>) -> Option<&'static str> {
     let asked = clauses(call.header(header::ACCEPT));

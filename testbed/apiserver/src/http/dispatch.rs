@@ -19,8 +19,9 @@ use super::{discovery, openapi, reads, reviews, scale, swagger, tokens, watching
 use crate::auth::{Issuer, User};
 use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
-use crate::kinds::{Resource, is_built_in};
+use crate::kinds::is_built_in;
 use crate::present::{Accepted, Format};
+use crate::resource::Resource;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 3 * 1024 * 1024;

@@ -8,7 +8,8 @@ use super::dispatch::json_answer;
 use super::messages;
 use crate::digest;
 use crate::error::ApiError;
-use crate::kinds::{Registry, Resource};
+use crate::kinds::Registry;
+use crate::resource::Resource;
 use crate::wire::message_of;
 
 /// The title of the documents.

@@ -2,7 +2,7 @@
 
 use crate::cluster::{Continue, FieldValidation, ListOptions, WriteOptions};
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::Resource;
+use crate::resource::Resource;
 use crate::select::{FieldSelector, LabelSelector, Selection};
 
 /// The parameters of a request.

@@ -9,9 +9,9 @@ use super::dispatch::{App, Call, answer_with};
 use super::writes;
 use crate::cluster::{Draft, PatchKind, Target};
 use crate::error::{ApiError, StatusCause};
-use crate::kinds::ScalePaths;
 use crate::meta;
 use crate::patch::{json_patch, merge_patch};
+use crate::resource::ScalePaths;
 
 /// Answers GET, PUT and PATCH.
 pub fn answer(app: &App, call: &Call<'_>, target: Target<'_>) -> Result<Response<Body>, ApiError> {

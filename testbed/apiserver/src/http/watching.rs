@@ -18,9 +18,9 @@ use super::disturb::{Disturbance, Disturbed};
 use super::query::WatchOptions;
 use crate::cluster::{Cluster, Target};
 use crate::error::ApiError;
-use crate::kinds::Resource;
 use crate::meta;
 use crate::present::{self, Form};
+use crate::resource::Resource;
 use crate::select::Selection;
 use crate::store::{Change, Event, Object, Subscription};
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::schemas::SchemaSource;
-use super::{Behaviour, Column, ColumnKind, NameRule, Resource, ScalePaths};
 use crate::jsonpath::JsonPath;
 use crate::meta;
+use crate::resource::{Behaviour, Column, ColumnKind, NameRule, Resource, ScalePaths, SchemaSource};
 
 /// The collection that holds the definitions.
 pub const COLLECTION: &str = "customresourcedefinitions.apiextensions.k8s.io";

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Resource, crd, empty, network, policies, workloads};
+use super::{crd, empty, network, policies, workloads};
 use crate::meta;
+use crate::resource::Resource;
 
 /// Fills in the defaults of a built-in kind; custom kinds have theirs in their schemas.
 pub fn apply(resource: &Resource, object: &mut Value) {

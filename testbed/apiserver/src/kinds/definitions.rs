@@ -4,13 +4,12 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::NameRule;
 use super::crd::{is_established, objects_of};
-use super::schemas::compile;
 use super::validation::bad_name;
 use crate::error::StatusCause;
 use crate::jsonpath::JsonPath;
 use crate::meta;
+use crate::resource::{NameRule, compile};
 use crate::schema::{SchemaError, structural};
 
 /// The annotation by which the groups of Kubernetes itself say that somebody has approved of the API.

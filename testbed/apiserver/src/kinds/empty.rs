@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Resource;
+use crate::resource::Resource;
 use crate::schema::node::{Additional, Node};
 
 /// Fields that are never left out, and what they say where nobody has said anything.

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::Resource;
 use crate::error::StatusCause;
 use crate::meta;
+use crate::resource::Resource;
 
 /// Pairs of field names, core first, that hold the same thing.
 const RENAMED: [(&str, &str); 7] = [

@@ -6,10 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use serde_json::{Map, Value, json};
 
 use super::defaults::set_default;
+use super::services;
 use super::validation::bad_name;
-use super::{NameRule, services};
 use crate::error::StatusCause;
 use crate::meta;
+use crate::resource::NameRule;
 
 /// First and last address of 10.96.0.0/12 that Services get; the first ones are kept for the cluster itself.
 const CLUSTER_IPS: (u32, u32) = (0x0A60_0010, 0x0A6F_FFFE);

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::{Resource, crd, table};
+use super::{crd, table};
+use crate::resource::Resource;
 
 /// All kinds served, immutable; a change of a CustomResourceDefinition makes a new one.
 #[derive(Debug, Default)]

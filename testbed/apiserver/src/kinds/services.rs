@@ -5,10 +5,10 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::NameRule;
 use super::validation::{bad_name, is_label_value, is_qualified_name};
 use crate::error::StatusCause;
 use crate::meta;
+use crate::resource::NameRule;
 
 fn kind(service: &Value) -> &str {
     service["spec"]["type"].as_str().unwrap_or("")

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Behaviour, Column, ColumnKind, NameRule, Resource, ScalePaths, SchemaSource};
 use crate::jsonpath::JsonPath;
+use crate::resource::{Behaviour, Column, ColumnKind, NameRule, Resource, ScalePaths, SchemaSource};
 
 /// What most kinds do.
 const PLAIN: Behaviour = Behaviour {

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::{NameRule, Resource, definitions, events, network, policies, roles, services};
+use super::{definitions, events, network, policies, roles, services};
 use crate::error::StatusCause;
 use crate::meta;
+use crate::resource::{NameRule, Resource};
 
 /// Which addresses a cluster takes beside those that every one does.
 #[derive(Debug, Clone, Copy, Default)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Resource;
+use crate::resource::Resource;
 
 /// What an empty object of a built-in kind says all the same, for the fields that Kubernetes never leaves out. Whoever
 /// creates an object does not come to own these by themselves, only what is in them.
@@ -28,6 +28,7 @@ pub fn zero(resource: &Resource) -> Option<Value> {
         }
         ("apps", "ReplicaSet") => json!({"spec": {"selector": null, "template": template()}, "status": {}}),
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => json!({"rules": null}),
+        ("certificates.k8s.io", "ClusterTrustBundle") => json!({"spec": {"trustBundle": ""}}),
         ("coordination.k8s.io", "Lease") => json!({"spec": {}}),
         _ => return None,
     };

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::jsonpath::plain;
-use crate::kinds::{Column, ColumnKind};
 use crate::meta;
+use crate::resource::{Column, ColumnKind};
 
 /// A column as a Table defines it.
 pub fn definition(column: &Column) -> Value {

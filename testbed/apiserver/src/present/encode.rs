@@ -9,8 +9,8 @@ use super::columns;
 use super::{Accepted, Form, Format};
 use crate::cluster::view;
 use crate::error::ApiError;
-use crate::kinds::Resource;
 use crate::meta;
+use crate::resource::Resource;
 use crate::store::Object;
 
 /// `metadata` of a list.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::jsonpath::{JsonPath, plain};
-use crate::kinds::Resource;
+use crate::resource::Resource;
 
 /// All requirements must hold; none admits everything.
 #[derive(Debug, Clone, Default)]
