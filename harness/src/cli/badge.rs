@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use gateproof_report::badge::{Badge, Verdict};
 
-use super::causes::contract_failed;
-use super::{Outcome, output, report, run};
+use super::causes::{contract_failed, exit_code};
+use super::{Outcome, given, output};
 use crate::exit_codes;
 
 /// Write a badge of a recorded run to standard output.
@@ -35,8 +35,8 @@ enum Form {
 
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
-    let record = report::read_record(&args.record)?;
-    let verdict = match run::exit_code(&record, contract_failed(&record)) {
+    let record = given::read_record(&args.record)?;
+    let verdict = match exit_code(&record, contract_failed(&record)) {
         exit_codes::PASSED => Verdict::Passed,
         exit_codes::FAILED => Verdict::Failed,
         exit_codes::INTERRUPTED => Verdict::BrokenOff,

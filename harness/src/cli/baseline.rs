@@ -6,7 +6,7 @@ use gateproof_report::diff::{self, Diff, Gate, Side};
 use gateproof_report::record::RunRecord;
 
 use super::Failure;
-use super::diff::records;
+use super::given::records;
 
 /// Which run came before.
 #[derive(Debug, Clone, Default, clap::Args)]

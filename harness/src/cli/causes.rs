@@ -1,4 +1,4 @@
-//! What of a record keeps the exit code from 0, and so has to be run again. Pure.
+//! What of a record keeps the exit code from 0, and so has to be run again; and which exit code that is. Pure.
 
 use gateproof_report::record::{ContractRecord, Outcome, RunRecord};
 
@@ -45,6 +45,21 @@ pub(crate) fn causes(record: &RunRecord, contract_fails: bool) -> Vec<Cause> {
         causes.push(Cause { code: exit_codes::INCONCLUSIVE, scenarios: Vec::new() });
     }
     causes
+}
+
+/// What the process says of a record.
+pub(crate) fn exit_code(record: &RunRecord, contract_fails: bool) -> u8 {
+    let causes = causes(record, contract_fails);
+    let any = |code| causes.iter().any(|cause| cause.code == code);
+    if record.interrupted {
+        exit_codes::INTERRUPTED
+    } else if any(exit_codes::FAILED) {
+        exit_codes::FAILED
+    } else if any(exit_codes::INCONCLUSIVE) {
+        exit_codes::INCONCLUSIVE
+    } else {
+        exit_codes::PASSED
+    }
 }
 
 /// The scenarios that show a broken rule; none if it is broken by what they share, which no few of them may show.

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::*;
-use crate::cli::run::exit_code;
 
 fn scenario((name, outcome): (&str, Outcome)) -> ScenarioRecord {
     ScenarioRecord {

@@ -5,16 +5,17 @@ use std::path::Path;
 use gateproof_report::conformance::{ConformanceReport, claimed};
 
 use super::output::tell;
-use super::{Failure, report, reports};
+use super::profiles::profile_rules;
+use super::{Failure, given};
 
 /// The features of a report that are known here. Those of newer releases are told of.
 pub(super) fn read(file: &Path) -> Result<Vec<String>, Failure> {
     let place = file.display();
-    let published = ConformanceReport::from_yaml(&report::read(file)?).map_err(|error| {
+    let published = ConformanceReport::from_yaml(&given::read(file)?).map_err(|error| {
         let help = "name a ConformanceReport: a published one, or conformance-report.yaml of another run";
         Failure::usage(format!("{place}: {error}"), help)
     })?;
-    let claims = claimed(&published, &reports::profile_rules(&published.gateway_api_version));
+    let claims = claimed(&published, &profile_rules(&published.gateway_api_version));
     let is_known = |name: &String| gateproof_suites::features().iter().any(|feature| feature.name == *name);
     let (known, foreign): (Vec<String>, Vec<String>) =
         claims.features.iter().map(|name| gateproof_suites::current_name(name).to_owned()).partition(is_known);

@@ -8,7 +8,8 @@ use gateproof_report::terminal::printable;
 use gateproof_suites::upstream_tests;
 
 use super::output::{self, Format, FormatArg, say};
-use super::{Failure, Outcome, report, reports};
+use super::profiles::profile_rules;
+use super::{Failure, Outcome, given};
 use crate::exit_codes;
 use crate::scenario::Version;
 
@@ -32,16 +33,16 @@ pub(crate) struct Args {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let record = report::read_record(&args.record)?;
+    let record = given::read_record(&args.record)?;
     let file = args.published.display();
-    let published = ConformanceReport::from_yaml(&report::read(&args.published)?)
+    let published = ConformanceReport::from_yaml(&given::read(&args.published)?)
         .map_err(|error| Failure::usage(format!("{file}: {error}"), "see the place named above"))?;
     let release = &published.gateway_api_version;
     let version: Version = release.parse().map_err(|_| {
         let problem = format!("{file}: gatewayAPIVersion is `{release}`, which names no release");
         Failure::usage(problem, "which tests ran cannot be known; name a report of a release such as v1.5.1")
     })?;
-    let comparison = compare::compare(&record, &published, &tests(version), &reports::profile_rules(release));
+    let comparison = compare::compare(&record, &published, &tests(version), &profile_rules(release));
     match args.format.format {
         Format::Json => output::json(&comparison)?,
         Format::Text => {

@@ -6,7 +6,7 @@ use gateproof_report::record::RunRecord;
 use gateproof_report::terminal::printable;
 
 use super::output::{self, Format, FormatArg, say};
-use super::{Failure, Outcome, report};
+use super::{Failure, Outcome, given};
 use crate::diagnosis::{Cause, Diagnosis};
 use crate::exit_codes;
 use crate::kill::ShownBy;
@@ -27,7 +27,7 @@ pub(super) struct Args {
 
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
-    let record = report::read_record(&args.record)?;
+    let record = given::read_record(&args.record)?;
     let dialect = &record.target.dialect;
     let Some(suite) = built_in(&record)? else {
         let problem = format!("no faults are known of the dialect `{dialect}`");

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use gateproof_report::diff::{self, Gate, Rule, Side};
 use gateproof_report::record::RunRecord;
 
+use super::given::{none_in, records};
 use super::output::{self, Format, FormatArg};
-use super::report_dir::RECORD;
-use super::{Failure, Outcome, report};
+use super::{Failure, Outcome};
 use crate::exit_codes;
 
 /// Show what fails newly, what no longer, and what is slower than in an earlier run.
@@ -60,36 +60,6 @@ pub(super) fn run(args: &Args) -> Outcome {
         Format::Text => output::out(format_args!("{}", diff::render(&diff))),
     }
     Ok(if diff.passes() { exit_codes::PASSED } else { exit_codes::FAILED })
-}
-
-/// The record of a run, or those of every run of a directory, of which there is one at least.
-pub(super) fn records(path: &Path) -> Result<Vec<RunRecord>, Failure> {
-    if !path.is_dir() || path.join(RECORD).exists() {
-        return Ok(vec![report::read_record(path)?]);
-    }
-    let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", path.display()), "check the path");
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?.path();
-        if entry.join(RECORD).is_file() {
-            files.push(entry.join(RECORD));
-        } else if entry.extension().is_some_and(|extension| extension == "json") && entry.is_file() {
-            files.push(entry);
-        }
-    }
-    files.sort();
-    if files.is_empty() {
-        return Err(none_in(path));
-    }
-    files.iter().map(|file| report::read_record(file)).collect()
-}
-
-fn none_in(path: &Path) -> Failure {
-    let problem = format!("{}: there is no record of a run", path.display());
-    Failure::usage(
-        problem,
-        "name the report directory of a run, or a directory of such directories or of their record.json",
-    )
 }
 
 pub(super) fn one_dialect<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Result<(), Failure> {

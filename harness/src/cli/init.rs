@@ -19,7 +19,7 @@ use self::facts::Remote;
 use super::options::{connect_failure, source};
 use super::output::say;
 use super::report_dir::RECORD;
-use super::{Failure, Outcome, report};
+use super::{Failure, Outcome, given};
 use crate::cluster::{api, clock, connect};
 use crate::dialects::Dialect;
 use crate::exit_codes;
@@ -193,7 +193,7 @@ fn first_run(args: &Args) -> Result<Option<(PathBuf, RunRecord)>, Failure> {
     if args.report.is_none() && !dir.join(RECORD).is_file() {
         return Ok(None);
     }
-    let record = report::read_record(&dir)?;
+    let record = given::read_record(&dir)?;
     match (record.target.embedded, &args.report) {
         (false, _) => Ok(Some((dir, record))),
         (true, None) => Ok(None),

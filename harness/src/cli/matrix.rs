@@ -10,7 +10,8 @@ use gateproof_report::matrix::{self, Choice, Clause, Known, KnownFeature, Read, 
 use gateproof_suites::{Feature, features, upstream_tests};
 
 use super::options::scenarios_of;
-use super::{Failure, Outcome, output, report, reports};
+use super::profiles::profile_rules;
+use super::{Failure, Outcome, given, output};
 use crate::exit_codes;
 use crate::scenario::select;
 use crate::suite::Suite;
@@ -66,7 +67,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let mut files: Vec<(String, Read)> = Vec::new();
     for path in &args.paths {
         if !path.is_dir() {
-            let text = report::read(path)?;
+            let text = given::read(path)?;
             files.push((name(path), matrix::read(&name(path), &text, &known)));
             continue;
         }
@@ -178,7 +179,7 @@ fn known() -> Result<Known, Failure> {
         scenarios: proven.get(test.name).cloned().unwrap_or_default(),
     };
     Ok(Known {
-        profiles: reports::profile_rules(""),
+        profiles: profile_rules(""),
         features: features().iter().map(feature).collect(),
         tests: upstream_tests().iter().map(test).collect(),
     })

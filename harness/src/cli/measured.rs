@@ -6,8 +6,8 @@ use futures::StreamExt;
 use gateproof_report::record::RunRecord;
 use gateproof_testbed::KnownFault;
 
+use super::given::read_record;
 use super::output::say;
-use super::report::read_record;
 use super::report_dir::can_be_directory;
 use super::{Failure, Outcome};
 use crate::diagnosis::{Measured, Tally};

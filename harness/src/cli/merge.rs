@@ -14,9 +14,8 @@ use super::page::page;
 use super::recorded::{self, JudgedBy, Log, Recorded, log_of_part, unmergeable};
 use super::report_dir::{HTML, JUNIT, OPTIONS, RECORD, ReportDir, SUMMARY, can_be_directory};
 use super::reports::{self, IdentityArgs};
-use super::run::exit_code;
 use super::shelf::Shelf;
-use super::{Failure, Outcome, causes, options_from, report};
+use super::{Failure, Outcome, causes, given, options_from};
 use crate::scenario::Scenario;
 
 /// Put the parts of a run together that were run with --shard.
@@ -59,7 +58,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     // What is wrong with their records is said before their logs are read.
     let records = args.dirs.iter().map(|dir| {
         let file = super::report_dir::file_of(dir, RECORD)?;
-        Ok((dir.display().to_string(), report::read_record(&file)?))
+        Ok((dir.display().to_string(), given::read_record(&file)?))
     });
     let records: Vec<(String, RunRecord)> = records.collect::<Result<_, Failure>>()?;
     let mut record = merge::merge(&records).map_err(unmergeable)?;
@@ -89,7 +88,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             say!("reports: {}", args.report_dir.display());
         }
     }
-    Ok(exit_code(&record, causes::contract_failed(&record)))
+    Ok(causes::exit_code(&record, causes::contract_failed(&record)))
 }
 
 /// Writes every report of a run that was put together, but for the logs and what Pods said.
@@ -120,14 +119,14 @@ pub(super) fn write(
 fn copied(part: &Recorded, whole: &RunRecord, dir: &mut ReportDir) -> Result<(), Failure> {
     let Some(ShardRecord { part: number, parts, .. }) = part.record.shard else { return Ok(()) };
     for log in &part.logs {
-        dir.write(&[&log_of_part(number, parts)], &report::read(&log.file)?)?;
+        dir.write(&[&log_of_part(number, parts)], &given::read(&log.file)?)?;
     }
     let mut names: Vec<&str> = part.record.scenarios.iter().map(|one| &*one.name).collect();
     names.retain(|name| whole.scenarios.iter().any(|one| one.name == *name && has_evidence(one)));
     for name in names {
         let folder = part.dir.join(super::report_dir::listed_as(&["failures", name]));
         for file in files_of_pods(&folder) {
-            let text = report::read(&folder.join(&file))?;
+            let text = given::read(&folder.join(&file))?;
             dir.write(&["failures", name, &file], &text)?;
         }
         if !folder.is_dir() {

@@ -2,6 +2,7 @@
 
 mod badge;
 mod baseline;
+mod carry_out;
 mod causes;
 mod claims;
 mod clean;
@@ -17,6 +18,7 @@ mod evidence;
 mod explain;
 mod failures;
 mod faults;
+mod given;
 mod init;
 mod interrupt;
 mod lint;
@@ -25,6 +27,7 @@ mod man;
 mod matrix;
 mod measured;
 mod merge;
+mod not_run;
 mod options;
 mod options_from;
 mod output;
@@ -32,6 +35,7 @@ mod own;
 mod page;
 mod plan;
 mod preflight;
+mod profiles;
 mod progress;
 mod rbac;
 mod recorded;
@@ -42,6 +46,7 @@ mod reports;
 mod reproduce;
 mod requirements;
 mod run;
+mod run_args;
 mod schema;
 mod served;
 mod services;
@@ -97,7 +102,7 @@ Exit codes: 0 all selected passed, 1 something failed or came late, 2 usage, man
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Run scenarios, write reports
-    Run(Box<run::Args>),
+    Run(Box<run_args::Args>),
     /// Ask whether a target can be tested at all
     Preflight(Box<preflight::Args>),
     /// Print the role that a run needs, and nothing else

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::dialect::{DialectArg, named_cluster};
 use super::output::tell;
+use super::own::{Needs, Own};
 use super::services::ServiceArgs;
 use super::{Failure, crds, own};
 use crate::cluster::connect::{ConnectError, Source};
@@ -280,7 +281,22 @@ pub(crate) struct Target {
     pub(crate) services: ServiceArgs,
 }
 
+/// What means something in some dialects alone.
+const OWN: [Own<Target>; 1] = [Own {
+    name: "--gateway-class",
+    needs: Needs::Class,
+    is_given: |target| target.gateway_class.is_some(),
+    leave: |target| target.gateway_class = None,
+}];
+
 impl Target {
+    /// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.
+    pub(super) fn keep(&mut self, ours: &Suite, all: &[&Suite]) {
+        own::keep(&OWN, self, ours, all);
+        let is_service = |suite: &Suite, name: &str| suite.dialect.services().iter().any(|known| known == name);
+        self.services.retain(|name| own::is_ours(ours, all, |suite| is_service(suite, name)));
+    }
+
     /// Whether no cluster is named.
     pub(crate) fn is_embedded(&self) -> bool {
         self.gateway_class.is_none() && self.kubeconfig.is_none() && self.context.is_none()

@@ -3,21 +3,21 @@
 //! With one dialect, what has no meaning in it is refused. With several, each takes what is its own, and what is nobody's is refused.
 
 use super::Failure;
-use super::options::Target;
-use super::reports::IdentityArgs;
-use super::tuning::Tuning;
 use crate::dialects::{Dialect, Profile};
-use crate::run::options::DEFAULT_MAX_GATEWAYS;
 use crate::run::releases::minor;
 use crate::scenario::{Version, suggest};
 use crate::suite::Suite;
 
 /// What a dialect has to have for an option to mean something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Needs {
+pub(super) enum Needs {
+    /// A kind that says whose objects are.
     Class,
+    /// A kind where traffic comes in.
     Entry,
+    /// Releases.
     Releases,
+    /// ConformanceReports.
     Reports,
 }
 
@@ -43,95 +43,18 @@ impl Needs {
 }
 
 /// An option of a group of arguments.
-struct Own<A> {
-    name: &'static str,
-    needs: Needs,
-    is_given: fn(&A) -> bool,
-    leave: fn(&mut A),
+pub(super) struct Own<A> {
+    /// What the user calls it.
+    pub(super) name: &'static str,
+    /// In which dialects it means something.
+    pub(super) needs: Needs,
+    pub(super) is_given: fn(&A) -> bool,
+    /// Leaves it out.
+    pub(super) leave: fn(&mut A),
 }
 
-const TARGET: [Own<Target>; 1] = [Own {
-    name: "--gateway-class",
-    needs: Needs::Class,
-    is_given: |target| target.gateway_class.is_some(),
-    leave: |target| target.gateway_class = None,
-}];
-
-const TUNING: [Own<Tuning>; 10] = [
-    Own {
-        name: "--single-gateway-class",
-        needs: Needs::Class,
-        is_given: |tuning| tuning.single_gateway_class.is_some(),
-        leave: |tuning| tuning.single_gateway_class = None,
-    },
-    Own {
-        name: "--usable-address",
-        needs: Needs::Class,
-        is_given: |tuning| tuning.usable_address.is_some(),
-        leave: |tuning| tuning.usable_address = None,
-    },
-    Own {
-        name: "--gateway-patch",
-        needs: Needs::Entry,
-        is_given: |tuning| tuning.gateway_patch.is_some(),
-        leave: |tuning| tuning.gateway_patch = None,
-    },
-    Own {
-        name: "--ports",
-        needs: Needs::Entry,
-        is_given: |tuning| !tuning.ports.is_empty(),
-        leave: |tuning| tuning.ports.clear(),
-    },
-    Own {
-        name: "--max-gateways",
-        needs: Needs::Entry,
-        is_given: |tuning| tuning.max_gateways != DEFAULT_MAX_GATEWAYS,
-        leave: |tuning| tuning.max_gateways = DEFAULT_MAX_GATEWAYS,
-    },
-    Own {
-        name: "--dial",
-        needs: Needs::Entry,
-        is_given: |tuning| !tuning.dial.is_empty(),
-        leave: |tuning| tuning.dial.clear(),
-    },
-    Own {
-        name: "--dial-proxy",
-        needs: Needs::Entry,
-        is_given: |tuning| tuning.dial_proxy.is_some(),
-        leave: |tuning| tuning.dial_proxy = None,
-    },
-    Own {
-        name: "--port-forward",
-        needs: Needs::Entry,
-        is_given: |tuning| tuning.port_forward.is_some(),
-        leave: |tuning| tuning.port_forward = None,
-    },
-    Own {
-        name: "--features-from",
-        needs: Needs::Reports,
-        is_given: |tuning| tuning.features_from.is_some(),
-        leave: |tuning| tuning.features_from = None,
-    },
-    Own {
-        name: "--gateway-api-version",
-        needs: Needs::Releases,
-        is_given: |tuning| tuning.gateway_api_version.is_some(),
-        leave: |tuning| {
-            tuning.gateway_api_version = None;
-            tuning.gateway_api_channel = None;
-        },
-    },
-];
-
-const IDENTITY: [Own<IdentityArgs>; 1] = [Own {
-    name: "what is said for a ConformanceReport",
-    needs: Needs::Reports,
-    is_given: IdentityArgs::is_given,
-    leave: IdentityArgs::leave,
-}];
-
-/// The first of these options that is given, and means nothing in a dialect.
-fn foreign<A>(options: &[Own<A>], args: &A, dialect: &Dialect) -> Result<(), Failure> {
+/// Refuses the first of these options that is given, and means nothing in a dialect.
+pub(super) fn foreign<A>(options: &[Own<A>], args: &A, dialect: &Dialect) -> Result<(), Failure> {
     match options.iter().find(|own| !own.needs.are_met_by(dialect) && (own.is_given)(args)) {
         Some(own) => {
             let message =
@@ -140,17 +63,6 @@ fn foreign<A>(options: &[Own<A>], args: &A, dialect: &Dialect) -> Result<(), Fai
         }
         None => Ok(()),
     }
-}
-
-/// Refuses what means nothing in a dialect, of how a run goes about it.
-pub(super) fn of_tuning(tuning: &Tuning, suite: &Suite) -> Result<(), Failure> {
-    foreign(&TUNING, tuning, &suite.dialect)?;
-    tuning.gateway_api_version.map_or(Ok(()), |version| known_release("--gateway-api-version", version, suite))
-}
-
-/// The same of what is said of the implementation.
-pub(super) fn of_identity(identity: &IdentityArgs, suite: &Suite) -> Result<(), Failure> {
-    foreign(&IDENTITY, identity, &suite.dialect)
 }
 
 /// Refuses an option about releases of a dialect that has none.
@@ -196,23 +108,6 @@ pub(super) fn profiles_named<'s>(names: &[String], suite: &'s Suite) -> Result<V
     names.iter().map(named).collect()
 }
 
-/// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.
-pub(super) fn keep(target: &mut Target, tuning: &mut Tuning, own: &Suite, all: &[&Suite]) {
-    keep_of(&TARGET, target, own, all);
-    keep_of(&TUNING, tuning, own, all);
-    let is_ours = |known: &dyn Fn(&Suite) -> bool| known(own) || !all.iter().any(|suite| known(suite));
-    target.services.retain(|name| is_ours(&|suite| suite.dialect.services().iter().any(|known| known == name)));
-    let has_feature = |suite: &Suite, name: &str| suite.vocabulary.features.contains(suite.current_feature(name));
-    for features in [&mut tuning.features, &mut tuning.exempt_features] {
-        features.retain(|name| is_ours(&|suite| has_feature(suite, name)));
-    }
-}
-
-/// The same of what is said of the implementation.
-pub(super) fn keep_identity(identity: &mut IdentityArgs, own: &Suite, all: &[&Suite]) {
-    keep_of(&IDENTITY, identity, own, all);
-}
-
 /// What of these words one of several dialects knows, given who knows what; nothing if all are others'. A word that nobody knows is
 /// an error.
 ///
@@ -230,7 +125,8 @@ pub(super) fn words<'w>(
     Ok((words.is_empty() || !kept.is_empty()).then_some(kept))
 }
 
-fn keep_of<A>(options: &[Own<A>], args: &mut A, own: &Suite, all: &[&Suite]) {
+/// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.
+pub(super) fn keep<A>(options: &[Own<A>], args: &mut A, own: &Suite, all: &[&Suite]) {
     for option in options {
         let is_anothers = all.iter().any(|suite| option.needs.are_met_by(&suite.dialect));
         if is_anothers && !option.needs.are_met_by(&own.dialect) {
@@ -239,13 +135,18 @@ fn keep_of<A>(options: &[Own<A>], args: &mut A, own: &Suite, all: &[&Suite]) {
     }
 }
 
+/// Whether it is for one of several dialects to take what only some of them know. What nobody knows is for each to refuse.
+pub(super) fn is_ours(own: &Suite, all: &[&Suite], known: impl Fn(&Suite) -> bool) -> bool {
+    known(own) || !all.iter().any(|suite| known(suite))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use clap::Parser;
     use rstest::rstest;
 
-    use super::super::run::Args;
+    use super::super::run_args::Args;
     use super::*;
 
     #[derive(Parser)]
@@ -272,7 +173,7 @@ mod tests {
     #[case::gateways("aso", "--max-gateways 1", Some("--max-gateways"))]
     #[case::of_everybody("aso", "--jobs 2 --timing real", None)]
     fn what_means_nothing_is_refused(#[case] dialect: &str, #[case] words: &str, #[case] refused: Option<&str>) {
-        match (of_tuning(&args(words).tuning, &suite(dialect)), refused) {
+        match (args(words).tuning.is_of(&suite(dialect)), refused) {
             (Ok(()), None) => {}
             (Err(Failure::Usage(report)), Some(option)) => {
                 let expected = format!("{option} means nothing in the dialect `{dialect}`");
@@ -291,7 +192,7 @@ mod tests {
     #[case::before("v0.5", false)]
     fn releases_that_there_are_not_are_refused(#[case] version: &str, #[case] known: bool) {
         let args = args(&format!("--gateway-api-version {version}"));
-        match of_tuning(&args.tuning, &suite("gateway-api")) {
+        match args.tuning.is_of(&suite("gateway-api")) {
             Ok(()) => assert!(known),
             Err(Failure::Usage(report)) => {
                 assert!(!known && report.to_string().contains("there is no release"), "{report}")
@@ -309,8 +210,9 @@ mod tests {
         let all = ["gateway-api", "kuadrant", "aso"].map(suite);
         let all: Vec<&Suite> = all.iter().collect();
         let mut args = args(words);
-        keep(&mut args.target, &mut args.tuning, &suite(dialect), &all);
-        keep_identity(&mut args.identity, &suite(dialect), &all);
+        args.target.keep(&suite(dialect), &all);
+        args.tuning.keep(&suite(dialect), &all);
+        args.identity.keep(&suite(dialect), &all);
         let kept = [
             args.target.gateway_class.is_some(),
             args.tuning.gateway_api_version.is_some(),
@@ -325,7 +227,8 @@ mod tests {
     fn what_is_nobodys_is_refused_by_each() {
         let mut args = args("--gateway-api-version v1.6 --service armm=http://127.0.0.1:1");
         let all = ["kuadrant", "aso"].map(suite);
-        keep(&mut args.target, &mut args.tuning, &all[1], &all.each_ref());
+        args.target.keep(&all[1], &all.each_ref());
+        args.tuning.keep(&all[1], &all.each_ref());
         assert!(args.tuning.gateway_api_version.is_some() && !args.target.services.service.is_empty());
     }
 

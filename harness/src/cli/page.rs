@@ -12,7 +12,8 @@ use gateproof_report::terminal::printable;
 
 use super::evidence::Collector;
 use super::output::tell;
-use super::{Failure, diagnose, reports};
+use super::profiles::profile_rules;
+use super::{Failure, diagnose};
 use crate::log::codec::Decoder;
 use crate::log::{Body, Event};
 use crate::suite::Suite;
@@ -64,7 +65,7 @@ fn about(record: &RunRecord, news: Option<Diff>) -> Result<About, Failure> {
     let release = target.gateway_api_version.as_deref();
     Ok(About {
         clauses: clauses(record),
-        profiles: release.map(reports::profile_rules).unwrap_or_default(),
+        profiles: release.map(profile_rules).unwrap_or_default(),
         diagnosis: diagnose::lines_after(record)?,
         news,
     })

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::each::{self, Documents};
+use super::not_run::run_failure;
 use super::options::{Selected, Selection, Target};
 use super::output::{self, Format, say};
-use super::run::run_failure;
 use super::several::{self, Aimed, Cluster};
 use super::tuning::Tuning;
 use super::{Failure, Outcome, own, served};

@@ -3,10 +3,10 @@
 use gateproof_report::terminal::printable;
 
 use super::each::{self, Documents};
+use super::not_run::run_failure;
 use super::options::{Selected, Selection, Target};
 use super::output::{Format, FormatArg, say};
 use super::progress::Reporter;
-use super::run::run_failure;
 use super::several::{self, Aimed, Cluster};
 use super::tuning::Tuning;
 use super::{Failure, Outcome};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::options::{Selected, Target};
 use super::output::{self, Format};
-use super::run;
+use super::run_args;
 use super::several::{self, Cluster};
 use super::tuning::BackendsArg;
 use super::{Failure, Outcome};
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long)]
     admission_policy: bool,
     #[command(flatten, next_help_heading = "Options of the run")]
-    run: run::Args,
+    run: run_args::Args,
 }
 
 /// Runs the verb.
@@ -84,7 +84,7 @@ pub(crate) async fn run(mut args: Args) -> Outcome {
 }
 
 /// What the run would do on any cluster that its options are for.
-async fn planned(args: &mut run::Args) -> Result<(RunOptions, Vec<Arc<Scenario>>), Failure> {
+async fn planned(args: &mut run_args::Args) -> Result<(RunOptions, Vec<Arc<Scenario>>), Failure> {
     let Target { target, crds, without_crd, .. } = &args.target;
     if target != "embedded" || crds.is_some() || !without_crd.is_empty() {
         let help = "leave --target, --crds and --without-crd out: the embedded target permits everything";

@@ -11,7 +11,7 @@ use super::dialect::DialectArg;
 use super::options::{builtin_scenarios, scenarios_of};
 use super::report_dir::{CONFORMANCE, EVENTS, RECORD, file_of, readable, text_of};
 use super::reports::IdentityArgs;
-use super::{Failure, report};
+use super::{Failure, given};
 use crate::log::{self, Event, RunStarted};
 use crate::run::replay::{self, Rederived};
 use crate::scenario::Scenario;
@@ -90,7 +90,7 @@ pub(super) const UNREADABLE: &str =
 /// Reads a report directory, and judges its log again.
 pub(super) fn read(dir: &Path, by: &JudgedBy) -> Result<Recorded, Failure> {
     is_directory(dir)?;
-    let record = report::read_record(&file_of(dir, RECORD)?)?;
+    let record = given::read_record(&file_of(dir, RECORD)?)?;
     judged(dir, by, Some(record))
 }
 
@@ -205,7 +205,7 @@ pub(super) fn logs_in(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// The events of a log.
 pub(super) fn events_of(file: &Path) -> Result<Vec<Arc<Event>>, Failure> {
     readable(file)?;
-    let text = report::read(file)?;
+    let text = given::read(file)?;
     log::codec::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display()), UNREADABLE))
 }
 

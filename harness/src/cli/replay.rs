@@ -7,12 +7,12 @@ use gateproof_report::terminal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::causes::exit_code;
 use super::dialect::DialectArg;
 use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
 use super::recorded::UNREADABLE;
 use super::report_dir::{EVENTS, file_of};
-use super::run::exit_code;
 use super::{Failure, Outcome, own};
 use crate::log;
 use crate::run::releases::Unanswered;

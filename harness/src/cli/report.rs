@@ -1,17 +1,15 @@
 //! `gateproof report`: reports from a record, what is wrong with a report, and where the two disagree.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use gateproof_report::conformance::{self, ConformanceReport, Defect, KnownTest};
-use gateproof_report::record::RunRecord;
+use gateproof_report::conformance::{self, ConformanceReport, Defect};
 use gateproof_report::{annotations, junit, markdown, terminal};
-use gateproof_suites::upstream_tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::baseline::BaselineArg;
+use super::given::{read, read_record};
 use super::output::{self, Format, FormatArg, say};
 use super::page::page;
 use super::recorded::logs_in;
@@ -20,7 +18,6 @@ use super::{
     Failure, Outcome, badge, compare, diagnose, diff, matrix, merge, requirements, submit, trace, trend, verify,
 };
 use crate::exit_codes;
-use crate::run::record::RECORD_FORMAT;
 
 /// Render, lint or compare reports.
 #[derive(Debug, clap::Args)]
@@ -136,59 +133,9 @@ fn render(path: &Path, form: Form, baseline: &BaselineArg) -> Result<String, Fai
     }
 }
 
-/// Reads `record.json`, given itself or the directory that it is in.
-pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Failure> {
-    let file = file_of(path, RECORD)?;
-    let text = read(&file)?;
-    let record = serde_json::from_str::<RunRecord>(&text);
-    let problem = match record {
-        Ok(record) => match wrong_in(&record) {
-            None => return Ok(record),
-            Some(problem) => problem,
-        },
-        Err(error) => format!("not a run record: {error}"),
-    };
-    let help = match foreign_producer(&text) {
-        Some(producer) => format!("{producer} wrote it, and this is {OWN}: read it with that one, or with a newer one"),
-        None => "name the report directory of a run".to_owned(),
-    };
-    Err(Failure::usage(format!("{}: {problem}", file.display()), help))
-}
-
-/// As records name who wrote them.
-const OWN: &str = concat!("gateproof ", env!("CARGO_PKG_VERSION"));
-
-/// What is wrong with a record that has the form of one.
-fn wrong_in(record: &RunRecord) -> Option<String> {
-    if record.format != RECORD_FORMAT {
-        return Some(format!("it is of format {}; this version reads format {RECORD_FORMAT}", record.format));
-    }
-    let mut names = HashSet::new();
-    let twice = record.scenarios.iter().find(|one| !names.insert(&*one.name))?;
-    Some(format!("`{}` is there twice", twice.name))
-}
-
-/// Who wrote a record, if that was another version.
-fn foreign_producer(text: &str) -> Option<String> {
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    let producer = value["producer"].as_str()?;
-    (producer != OWN).then(|| producer.to_owned())
-}
-
-/// Reads a file that the user named.
-pub(crate) fn read(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display()), "check the path"))
-}
-
-/// The tests of upstream's suite that lint knows.
-pub(super) fn known_tests() -> Vec<KnownTest<'static>> {
-    upstream_tests().iter().map(|test| KnownTest { name: test.name, since: test.since }).collect()
-}
-
 fn lint(files: &[PathBuf], format: Format) -> Outcome {
     let mut found = Vec::new();
-    let tests = known_tests();
+    let tests = submit::known_tests();
     for file in files {
         let defects = match ConformanceReport::from_yaml(&read(&file_of(file, CONFORMANCE)?)?) {
             Ok(report) => conformance::lint(&report, &tests),

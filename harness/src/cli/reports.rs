@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use clap::Args;
-use gateproof_report::conformance::{self, ConformanceReport, Identity, Implementation, LeftOut, ProfileRule};
+use gateproof_report::conformance::{self, ConformanceReport, Identity, Implementation, LeftOut};
 use gateproof_report::record::RunRecord;
 use gateproof_report::{junit, markdown};
 
-use super::Failure;
 use super::baseline::Baseline;
 use super::failures::Folders;
+use super::own::{Needs, Own};
 use super::page::{each_event, is_streamed, page};
+use super::profiles::profile_rules;
 use super::report_dir::{CONFORMANCE, HTML, JUNIT, RECORD, SUMMARY};
 use super::shelf::Shelf;
+use super::{Failure, own};
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
-use crate::scenario::Version;
+use crate::suite::Suite;
 
 /// Who was tested, for the ConformanceReport.
 #[derive(Debug, Clone, Args)]
@@ -48,7 +50,25 @@ pub(crate) struct IdentityArgs {
 /// The report's mode unless given.
 const MODE: &str = "default";
 
+/// What means something in some dialects alone.
+const OWN: [Own<IdentityArgs>; 1] = [Own {
+    name: "what is said for a ConformanceReport",
+    needs: Needs::Reports,
+    is_given: IdentityArgs::is_given,
+    leave: IdentityArgs::leave,
+}];
+
 impl IdentityArgs {
+    /// Refuses what means nothing in a dialect.
+    pub(super) fn is_of(&self, suite: &Suite) -> Result<(), Failure> {
+        own::foreign(&OWN, self, &suite.dialect)
+    }
+
+    /// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.
+    pub(super) fn keep(&mut self, ours: &Suite, all: &[&Suite]) {
+        own::keep(&OWN, self, ours, all);
+    }
+
     /// Whether anything is said.
     pub(crate) fn is_given(&self) -> bool {
         let texts = [&self.organization, &self.project, &self.url, &self.version];
@@ -141,40 +161,5 @@ fn embedded() -> Identity {
         project: "embedded-reference".to_owned(),
         url: "https://gateproof.dev".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
-}
-
-/// Profiles as a ConformanceReport about a release counts them; without one, or with a strange one, as about the newest known.
-pub(crate) fn profile_rules(release: &str) -> Vec<ProfileRule> {
-    let minor = release.parse::<Version>().map_or(gateproof_suites::NEWEST_MINOR, |version| version.minor.into());
-    let rule = |profile: &gateproof_suites::Profile| ProfileRule {
-        name: profile.name.clone(),
-        core: profile.core.iter().cloned().collect(),
-        extended: profile.extended(minor).map(str::to_owned).collect(),
-    };
-    gateproof_suites::profiles().iter().map(rule).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use gateproof_suites::{Membership, features};
-
-    use super::*;
-
-    /// Upstream's reports list TCPRoute and UDPRoute among the extended features of profiles in which they are core. They are
-    /// counted as core.
-    #[test]
-    fn the_rules_are_those_of_the_table() {
-        for (rule, profile) in profile_rules("v1.7.0").iter().zip(gateproof_suites::profiles()) {
-            assert_eq!(rule.name, profile.name);
-            for feature in features().iter().filter(|feature| feature.is_in(7)) {
-                let membership = profile.membership([feature.name.as_str()]);
-                assert_eq!(rule.core.contains(&feature.name), membership == Some(Membership::Core), "{}", feature.name);
-                let listed = membership == Some(Membership::Extended) || profile.also_extended.contains(&feature.name);
-                assert_eq!(rule.extended.contains(&feature.name), listed, "{}", feature.name);
-            }
-        }
-        let both = profile_rules("v1.7.0").into_iter().filter(|rule| !rule.core.is_disjoint(&rule.extended));
-        assert_eq!(both.map(|rule| rule.name).collect::<Vec<_>>(), ["GATEWAY-TCP", "GATEWAY-UDP"]);
     }
 }

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::options::{Selection, Target};
-use super::run::{Args, ContractEffect};
+use super::run_args::{Args, ContractEffect};
 use super::services::ServiceArgs;
 use super::tuning::{BackendsArg, Tuning};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;

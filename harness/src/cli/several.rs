@@ -6,12 +6,14 @@ use futures::{StreamExt, stream};
 use indicatif::MultiProgress;
 
 use super::baseline::BaselineArg;
+use super::carry_out::{Prepared, carried_out, prepared};
 use super::each::{Documents, gravest};
+use super::not_run::run_failure;
 use super::options::{Selection, Target, scenarios_of};
 use super::output::{Format, tell};
 use super::progress::Reporter;
 use super::report_dir::{ReportDir, can_be_directory};
-use super::run::{Args, Prepared, carried_out, prepared, run_failure};
+use super::run_args::Args;
 use super::tuning::{self, Tuning};
 use super::{Failure, Outcome, interrupt, own};
 use crate::exit_codes;
@@ -214,7 +216,8 @@ pub(super) fn aimed(
     let skips = skips(&tuning.skip, &parts)?;
     let kept = parts.iter().zip(skips).map(|(part, skip)| {
         let (mut target, mut tuning) = (target.clone(), Tuning { skip, ..tuning.clone() });
-        own::keep(&mut target, &mut tuning, &part.suite, &suites(&parts));
+        target.keep(&part.suite, &suites(&parts));
+        tuning.keep(&part.suite, &suites(&parts));
         (target, tuning)
     });
     let kept: Vec<_> = kept.collect();
@@ -229,7 +232,7 @@ pub(super) fn aimed(
             let problem = format!("the others are to be tested on a cluster, and nothing names one for `{name}`");
             return Err(Failure::usage(problem, "name it with --context or --kubeconfig; nothing was applied"));
         }
-        own::of_tuning(tuning, suite)?;
+        tuning.is_of(suite)?;
         of_it.services.read(suite)?;
     }
     parts.retain(|part| selected.iter().any(|(name, _)| *name == part.name));
@@ -276,8 +279,8 @@ pub(super) fn each(args: &Args, cluster: Cluster) -> Result<Vec<(String, Args)>,
     let mut identities = Vec::new();
     for part in &parts {
         let mut identity = args.identity.clone();
-        own::keep_identity(&mut identity, &part.suite, &suites(&parts));
-        own::of_identity(&identity, &part.suite)?;
+        identity.keep(&part.suite, &suites(&parts));
+        identity.is_of(&part.suite)?;
         identities.push(identity);
     }
     let run = |(part, identity): (Aimed, _)| {

@@ -4,13 +4,14 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use gateproof_report::conformance::{self, About, ConformanceReport, Defect, Submission};
+use gateproof_report::conformance::{self, About, ConformanceReport, Defect, KnownTest, Submission};
 use gateproof_report::reproduce;
 use gateproof_report::terminal::printable;
+use gateproof_suites::upstream_tests;
 
 use super::output::{say, tell};
 use super::report_dir::{CONFORMANCE, RECORD, can_be_directory, file_of};
-use super::{Failure, Outcome, report};
+use super::{Failure, Outcome, given};
 use crate::exit_codes;
 
 /// Write the folder for a submission of a ConformanceReport to upstream, if its rules are kept.
@@ -44,13 +45,13 @@ pub(super) struct Args {
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
     let file = file_of(&args.report, CONFORMANCE)?;
-    let text = report::read(&file)?;
+    let text = given::read(&file)?;
     let read = ConformanceReport::from_yaml(&text)
         .map_err(|error| Failure::usage(format!("{}: {error}", file.display()), "see the place named above"))?;
-    let mut defects = conformance::lint(&read, &report::known_tests());
-    let own_words = args.reproduce.as_deref().map(report::read).transpose()?;
+    let mut defects = conformance::lint(&read, &known_tests());
+    let own_words = args.reproduce.as_deref().map(given::read).transpose()?;
     let record = args.report.is_dir().then(|| args.report.join(RECORD)).filter(|record| record.is_file());
-    let record = record.map(|record| report::read_record(&record)).transpose()?;
+    let record = record.map(|record| given::read_record(&record)).transpose()?;
     if record.as_ref().is_some_and(|record| record.target.embedded) {
         let problem = "is the embedded reference, which is no implementation".to_owned();
         defects.push(Defect { field: "implementation".to_owned(), problem });
@@ -134,4 +135,9 @@ fn in_the_way(path: &Path, what: &str) -> Failure {
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let problem = format!("cannot write {}: {error}", path.display());
     Failure::environment(problem, "name a directory that can be written with --output")
+}
+
+/// The tests of upstream's suite that lint knows.
+pub(super) fn known_tests() -> Vec<KnownTest<'static>> {
+    upstream_tests().iter().map(|test| KnownTest { name: test.name, since: test.since }).collect()
 }

@@ -11,7 +11,7 @@ use gateproof_report::trace::{self, Execution, Happening, Trace, What};
 use super::output::tell;
 use super::recorded::events_of;
 use super::report_dir::{EVENTS, file_of};
-use super::{Failure, Outcome, output, report};
+use super::{Failure, Outcome, given, output};
 use crate::exit_codes;
 use crate::log::{Body, Elapsed, Event, Exchange, ProbeRequest, Role, Scope, Write, WriteOutcome};
 
@@ -29,7 +29,7 @@ pub(super) struct Args {
 
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
-    let record = report::read_record(&args.dir)?;
+    let record = given::read_record(&args.dir)?;
     let file = file_of(&args.dir, EVENTS)?;
     // Of a record alone nobody knows when anything was.
     let file = if args.dir.is_dir() { file } else { args.dir.with_file_name(EVENTS) };

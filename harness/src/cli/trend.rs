@@ -11,7 +11,7 @@ use gateproof_report::trend::{self, Keep, Run};
 
 use super::output::{self, tell};
 use super::report_dir::{RECORD, prune};
-use super::{Failure, Outcome, diff, report};
+use super::{Failure, Outcome, diff, given};
 use crate::cluster::clock;
 use crate::exit_codes;
 
@@ -155,7 +155,7 @@ impl Found {
     }
 
     fn read(&mut self, path: &Path) {
-        let record = match report::read_record(path) {
+        let record = match given::read_record(path) {
             Ok(record) => record,
             Err(failure) => return self.notes.push(failure.message()),
         };

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use super::own::{Needs, Own};
 use super::{Failure, claims, own};
 use crate::cluster::dial::DialRule;
 use crate::cluster::discover::GivenBundle;
@@ -10,6 +11,7 @@ use crate::cluster::forward::{Behind, ServiceName};
 use crate::cluster::proxy::Proxy;
 use crate::cluster::shape::Ports;
 use crate::log::{Timing, TimingProfile};
+use crate::run::options::DEFAULT_MAX_GATEWAYS;
 use crate::run::{self, FeatureChoice, Keep, RunOptions, Skip};
 use crate::scenario::pattern::matches;
 use crate::scenario::{Channel, Scenario, Version};
@@ -151,7 +153,89 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// What means something in some dialects alone.
+const OWN: [Own<Tuning>; 10] = [
+    Own {
+        name: "--single-gateway-class",
+        needs: Needs::Class,
+        is_given: |tuning| tuning.single_gateway_class.is_some(),
+        leave: |tuning| tuning.single_gateway_class = None,
+    },
+    Own {
+        name: "--usable-address",
+        needs: Needs::Class,
+        is_given: |tuning| tuning.usable_address.is_some(),
+        leave: |tuning| tuning.usable_address = None,
+    },
+    Own {
+        name: "--gateway-patch",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.gateway_patch.is_some(),
+        leave: |tuning| tuning.gateway_patch = None,
+    },
+    Own {
+        name: "--ports",
+        needs: Needs::Entry,
+        is_given: |tuning| !tuning.ports.is_empty(),
+        leave: |tuning| tuning.ports.clear(),
+    },
+    Own {
+        name: "--max-gateways",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.max_gateways != DEFAULT_MAX_GATEWAYS,
+        leave: |tuning| tuning.max_gateways = DEFAULT_MAX_GATEWAYS,
+    },
+    Own {
+        name: "--dial",
+        needs: Needs::Entry,
+        is_given: |tuning| !tuning.dial.is_empty(),
+        leave: |tuning| tuning.dial.clear(),
+    },
+    Own {
+        name: "--dial-proxy",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.dial_proxy.is_some(),
+        leave: |tuning| tuning.dial_proxy = None,
+    },
+    Own {
+        name: "--port-forward",
+        needs: Needs::Entry,
+        is_given: |tuning| tuning.port_forward.is_some(),
+        leave: |tuning| tuning.port_forward = None,
+    },
+    Own {
+        name: "--features-from",
+        needs: Needs::Reports,
+        is_given: |tuning| tuning.features_from.is_some(),
+        leave: |tuning| tuning.features_from = None,
+    },
+    Own {
+        name: "--gateway-api-version",
+        needs: Needs::Releases,
+        is_given: |tuning| tuning.gateway_api_version.is_some(),
+        leave: |tuning| {
+            tuning.gateway_api_version = None;
+            tuning.gateway_api_channel = None;
+        },
+    },
+];
+
 impl Tuning {
+    /// Refuses what means nothing in a dialect.
+    pub(super) fn is_of(&self, suite: &Suite) -> Result<(), Failure> {
+        own::foreign(&OWN, self, &suite.dialect)?;
+        self.gateway_api_version.map_or(Ok(()), |version| own::known_release("--gateway-api-version", version, suite))
+    }
+
+    /// Leaves to one of several dialects what means something in it. What means nothing in any of them stays, and is refused.
+    pub(super) fn keep(&mut self, ours: &Suite, all: &[&Suite]) {
+        own::keep(&OWN, self, ours, all);
+        let has = |suite: &Suite, name: &str| suite.vocabulary.features.contains(suite.current_feature(name));
+        for features in [&mut self.features, &mut self.exempt_features] {
+            features.retain(|name| own::is_ours(ours, all, |suite| has(suite, name)));
+        }
+    }
+
     /// Applies the arguments to options. `all` are all scenarios of the suite, selected or not.
     pub(crate) fn apply(&mut self, options: &mut RunOptions, all: &[Scenario], suite: &Suite) -> Result<(), Failure> {
         if self.port_forward.is_some() && options.target.is_embedded() {
@@ -223,7 +307,7 @@ impl Tuning {
     /// Reads the report that names the features, from then on as if they had been named themselves. Refuses what means nothing in the
     /// dialect before.
     pub(crate) fn read_features(&mut self, suite: &Suite) -> Result<(), Failure> {
-        own::of_tuning(self, suite)?;
+        self.is_of(suite)?;
         let Some(file) = self.features_from.take() else { return Ok(()) };
         self.features = claims::read(&file)?;
         Ok(())

@@ -12,14 +12,15 @@ use gateproof_report::terminal::printable;
 
 use self::files::Files;
 use self::memory::{Memory, some, written};
+use super::carry_out::{carried_out, prepared_of};
 use super::crds;
 use super::each::Documents;
+use super::given::read_record;
 use super::options::{Selected, check, connect_failure, load_failure};
 use super::output::{Format, say, tell};
 use super::progress::Reporter;
-use super::report::read_record;
 use super::report_dir::{RECORD, ReportDir, can_be_directory};
-use super::run::{Args, carried_out, prepared_of};
+use super::run_args::Args;
 use super::{Failure, interrupt};
 use crate::cluster::connect::connect;
 use crate::cluster::restarts::{Began, Restarts};

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gateproof_report::known::KnownFailure;
 use gateproof_report::record::Outcome;
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
@@ -20,14 +19,14 @@ use super::preflight::{CANARY, PREFLIGHT, Preflight};
 use super::prepare::{self, Failed, RunError, Target};
 use super::record::{self, End, Entry};
 use super::schedule::Job;
-use super::session::Slot;
+use super::session::{SetUp, Slot};
 use super::tally::Tally;
 use super::tidy::Tidy;
 use super::{Progress, known, origin};
 use crate::cluster::clean::Leftover;
 use crate::cluster::discover::Facts;
 use crate::cluster::kinds::Kind;
-use crate::cluster::lease::{Held, Leases};
+use crate::cluster::lease::Leases;
 use crate::cluster::log_writer::LogWriter;
 use crate::cluster::observe::{Observer, Selector};
 use crate::cluster::pool::{self, Demand, Instance};
@@ -88,20 +87,6 @@ impl Trial {
     }
 }
 
-/// What the session is given, made from the plan.
-pub struct SetUp {
-    /// Label value that marks everything of the run.
-    pub run_id: String,
-    /// What is to be executed.
-    pub slots: Vec<Slot>,
-    /// The pool.
-    pub instances: Vec<Instance>,
-    /// Failures that do not fail the run, of those whose time is not over.
-    pub known: Vec<KnownFailure>,
-    /// Says that the run is alive.
-    pub life: Held,
-}
-
 /// Opens a run. Whatever it created is gone again if it cannot begin.
 ///
 /// # Errors
@@ -137,7 +122,7 @@ pub async fn open(
         selected: Some(selected),
         left_out: Some(left_out.iter().map(|scenario| scenario.name.clone()).collect()),
         digests: origin::digests(options, facts, scenarios, &timing),
-        shard: options.part.as_ref().map(|part| part.record(&left_out)),
+        shard: options.part.as_ref().map(|part| origin::shard(part, &left_out)),
         ..run_started(target, options, &policy, &run_id, &timing)
     };
     let tally = Tally::new(&options.contract, facts.basis(), facts.controller_name(), &timing);

@@ -12,7 +12,6 @@ use gateproof_testbed::Tampering;
 use serde_json::Value;
 
 use super::interrupt::Interrupt;
-use super::origin::Part;
 use super::permissions::Ways;
 use super::waits::Waits;
 use crate::cluster::connect::Source;
@@ -114,6 +113,17 @@ pub struct Skip {
     pub pattern: String,
     /// Why, for the reports.
     pub reason: String,
+}
+
+/// One of several parts of a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// From 1.
+    pub part: usize,
+    /// How many there are.
+    pub parts: usize,
+    /// Every scenario of all of them, with the digest of its text.
+    pub whole: BTreeMap<String, String>,
 }
 
 /// Whose objects stay when the run is over.

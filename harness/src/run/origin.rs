@@ -7,33 +7,20 @@ use gateproof_report::record::{Digests, ShardRecord};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::options::RunOptions;
+use super::options::{Part, RunOptions};
 use crate::cluster::discover::Facts;
 use crate::log::Timing;
 use crate::scenario::Scenario;
 
-/// One of several parts of a selection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
-    /// From 1.
-    pub part: usize,
-    /// How many there are.
-    pub parts: usize,
-    /// Every scenario of all of them, with the digest of its text.
-    pub whole: BTreeMap<String, String>,
-}
-
-impl Part {
-    /// What the record says of it. `left_out` are the scenarios that this part leaves out: those of other parts among them.
-    pub fn record(&self, left_out: &[Arc<Scenario>]) -> ShardRecord {
-        let in_no_part = left_out.iter().filter(|scenario| !self.whole.contains_key(&scenario.name));
-        ShardRecord {
-            part: self.part,
-            parts: self.parts,
-            selected: self.whole.len(),
-            selection: digest(&json!(self.whole)),
-            left_out: in_no_part.map(|scenario| scenario.name.clone()).collect(),
-        }
+/// What the record says of a part. `left_out` are the scenarios that it leaves out: those of other parts among them.
+pub fn shard(part: &Part, left_out: &[Arc<Scenario>]) -> ShardRecord {
+    let in_no_part = left_out.iter().filter(|scenario| !part.whole.contains_key(&scenario.name));
+    ShardRecord {
+        part: part.part,
+        parts: part.parts,
+        selected: part.whole.len(),
+        selection: digest(&json!(part.whole)),
+        left_out: in_no_part.map(|scenario| scenario.name.clone()).collect(),
     }
 }
 
@@ -137,11 +124,11 @@ mod tests {
         let whole = manifests(&[scenario("a"), scenario("b")]);
         let part = |part, whole: &BTreeMap<String, String>| Part { part, parts: 2, whole: whole.clone() };
         let left_out = [Arc::new(scenario("b")), Arc::new(scenario("c"))];
-        let record = part(1, &whole).record(&left_out);
+        let record = shard(&part(1, &whole), &left_out);
         assert_eq!((record.part, record.parts, record.selected), (1, 2, 2));
         assert_eq!(record.left_out, ["c"]);
-        assert_eq!(record.selection, part(2, &whole).record(&[]).selection);
+        assert_eq!(record.selection, shard(&part(2, &whole), &[]).selection);
         let edited = manifests(&[scenario("a"), Scenario { digest: "edited".to_owned(), ..scenario("b") }]);
-        assert_ne!(record.selection, part(1, &edited).record(&left_out).selection);
+        assert_ne!(record.selection, shard(&part(1, &edited), &left_out).selection);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use gateproof_report::known::KnownFailure;
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,6 @@ use super::coming::{News, Told};
 use super::environment::Environment;
 use super::execute::{Execution, LOST, execute};
 use super::intake::Intake;
-use super::open::SetUp;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
 use super::rest::Rest;
@@ -22,14 +22,28 @@ use super::tidy::{Tidy, cluster_scoped, unscript};
 use super::{known, locks};
 use crate::cluster::clean::{CleanScope, Leftover};
 use crate::cluster::clock;
-use crate::cluster::lease::give_back;
+use crate::cluster::lease::{Held, give_back};
 use crate::cluster::names::pool_namespace;
 use crate::cluster::pod_logs::{self, PodLog};
-use crate::cluster::pool;
+use crate::cluster::pool::{self, Instance};
 use crate::cluster::undo;
 use crate::judge::Verdict;
 use crate::log::{Bindings, Body, Ended, ObjectKey, Scope};
 use crate::scenario::Scenario;
+
+/// What the session is given, made from the plan.
+pub struct SetUp {
+    /// Label value that marks everything of the run.
+    pub run_id: String,
+    /// What is to be executed.
+    pub slots: Vec<Slot>,
+    /// The pool.
+    pub instances: Vec<Instance>,
+    /// Failures that do not fail the run, of those whose time is not over.
+    pub known: Vec<KnownFailure>,
+    /// Says that the run is alive.
+    pub life: Held,
+}
 
 /// One execution that the plan asks for.
 pub struct Slot {
