@@ -7,11 +7,11 @@ use gateproof_report::record::Severity;
 use serde_json::Value;
 
 use super::action::{Action, Next, WriteTarget};
-use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
 use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, perform, wait};
 use super::history::Latest;
+use super::miss::plain_miss;
 use super::settle::lost;
 use crate::log::{Elapsed, Write, WriteOutcome, WriteVerb};
 use crate::scenario::expectations::id;

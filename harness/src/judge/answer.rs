@@ -2,12 +2,11 @@
 
 mod handshake;
 
-use gateproof_report::record::Severity;
 use serde_json::Value;
 
-use super::env::{any_of, severity};
-use super::expect::Miss;
 use super::location::{self, Comparison};
+use super::miss::{Miss, plain_miss, severity};
+use super::words::any_of;
 use super::{datagrams, forwarded, grpc};
 use crate::dialects::Implied;
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd, UdpEnd};
@@ -118,17 +117,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn miss(&mut self, part: &str, level: Level, expected: String, seen: String) -> &mut Miss {
         let index = self.misses.len();
-        self.misses.push(Miss {
-            expectation: format!("{}{part}", self.prefix),
-            expected,
-            seen,
-            severity: severity(level),
-            clauses: Vec::new(),
-            implied: None,
-            line: 0,
-            stale: false,
-            blind: false,
-        });
+        self.misses.push(plain_miss(format!("{}{part}", self.prefix), expected, seen, severity(level)));
         &mut self.misses[index]
     }
 
@@ -485,10 +474,4 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
         None => "no answer".to_owned(),
     };
     why + &received
-}
-
-/// A miss of the probe itself.
-pub(super) fn plain_miss(expectation: String, expected: String, seen: String, severity: Severity) -> Miss {
-    let clauses = Vec::new();
-    Miss { expectation, expected, seen, severity, clauses, implied: None, line: 0, stale: false, blind: false }
 }

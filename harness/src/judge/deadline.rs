@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use crate::log::Elapsed;
 
+/// How late the harness may be during what is held against the target. Data paths measure times of a few hundred
+/// milliseconds, and backends within the harness are late as well.
+pub(super) const TOLERATED: Duration = Duration::from_millis(50);
+
 /// How many budgets a harness may lose in little pieces until nothing can be said of the target.
 const STARVED: u32 = 2;
 

@@ -6,12 +6,14 @@ use gateproof_report::record::{Finding, Severity, Stage};
 
 use super::action::{Action, Context, Next};
 use super::deadline::Deadline;
-use super::expect::{Miss, Rules};
+use super::expect::Rules;
 use super::history::History;
+use super::miss::Miss;
 use super::stirred::Stirred;
 use super::verdict::ShareRecord;
 use crate::log::{Bindings, Elapsed};
-use crate::scenario::{HoldFor, Level, ObjectRef, Scenario, Step, SubjectExpectation};
+use crate::scenario::expectations::id;
+use crate::scenario::{ExpectationId, HoldFor, Level, ObjectRef, Scenario, Step, SubjectExpectation};
 
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]
@@ -46,6 +48,11 @@ impl<'a> Env<'a> {
             strict_freshness: true,
             implies: true,
         }
+    }
+
+    /// The name of what the probe of this step expects as a whole.
+    pub(super) fn probe(&self) -> ExpectationId {
+        id::probe(self.step.index)
     }
 
     /// How long a hold lasts that says no time of its own.
@@ -182,24 +189,6 @@ pub(super) fn perform(action: Action) -> Next {
     Next::Perform(vec![action])
 }
 
-pub(super) fn severity(level: Level) -> Severity {
-    match level {
-        Level::Must => Severity::Failure,
-        Level::Should => Severity::Warning,
-        Level::May => Severity::Note,
-    }
-}
-
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// `a, b or c`.
-pub(super) fn any_of<T: ToString>(items: &[T]) -> String {
-    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
-    match items.split_last() {
-        None => "anything".to_owned(),
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-    }
 }

@@ -11,12 +11,11 @@ use serde_json::{Value, json};
 
 use super::action::Context;
 use super::conditions::{Condition, array, find, generation, list, listener_entry, may_be_older, own, uid};
-use super::env::{any_of, severity};
 use super::history::Latest;
+use super::miss::{Miss, plain_miss, severity};
+use super::words::any_of;
 use crate::dialects::{Implied, Standing};
-use crate::scenario::{
-    Clause, ConditionExpectation, Level, ListenerExpectation, Parents, Scenario, SubjectExpectation,
-};
+use crate::scenario::{ConditionExpectation, Level, ListenerExpectation, Parents, Scenario, SubjectExpectation};
 
 /// What an evaluation has to know beside the object.
 pub struct Rules<'a> {
@@ -28,29 +27,6 @@ pub struct Rules<'a> {
     /// Whether a state means what the specification says goes with it, too. One that must never be is what the manifest
     /// describes and no more.
     pub(super) implies: bool,
-}
-
-/// Something that was not as expected.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Miss {
-    /// Name of the expectation.
-    pub expectation: String,
-    /// What was expected, in words.
-    pub expected: String,
-    /// What was seen, in words.
-    pub seen: String,
-    /// How binding.
-    pub severity: Severity,
-    /// Clauses beside the step's.
-    pub clauses: Vec<Clause>,
-    /// What is demanded that no manifest says, if it is that; its clauses come in, too.
-    pub implied: Option<Implied>,
-    /// Line of the manifest; 0 for the step's.
-    pub line: usize,
-    /// Whether the controller has not spoken of this generation yet.
-    pub stale: bool,
-    /// Whether the harness has not seen enough: not the target's fault.
-    pub blind: bool,
 }
 
 /// How one version compares with what is expected of the object.
@@ -132,17 +108,8 @@ fn shown(standing: Standing, object: &Value) -> Standing {
 impl Check<'_> {
     fn miss(&mut self, part: &str, level: Level, expected: String, seen: String) -> &mut Miss {
         let index = self.misses.len();
-        self.misses.push(Miss {
-            expectation: format!("{}{part}", self.id),
-            expected,
-            seen,
-            severity: severity(level),
-            clauses: Vec::new(),
-            implied: None,
-            line: self.line,
-            stale: false,
-            blind: false,
-        });
+        let miss = plain_miss(format!("{}{part}", self.id), expected, seen, severity(level));
+        self.misses.push(Miss { line: self.line, ..miss });
         &mut self.misses[index]
     }
 

@@ -6,14 +6,14 @@ use gateproof_report::record::{Severity, Stage};
 use serde_json::Value;
 
 use super::action::{Action, Next};
-use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
-use super::env::{Env, Report, millis, perform, severity};
+use super::env::{Env, Report, millis, perform};
 use super::expect::field::{holds, in_words, words};
+use super::miss::{plain_miss, severity};
 use super::settle::budget_of;
 use crate::log::{Carrier, Elapsed};
-use crate::scenario::expectations::{Carried, id};
-use crate::scenario::{FieldTest, MadeFor};
+use crate::scenario::expectations::id;
+use crate::scenario::{Carried, FieldTest, MadeFor};
 
 /// How many objects a finding names.
 const NAMED: usize = 6;

@@ -6,7 +6,7 @@
 //!
 //! - `account`: what was taken in, and with what an execution begins
 //! - [`history`], [`conditions`]: what was seen of each object
-//! - [`expect`]: one expectation against one version of an object
+//! - [`expect`]: one expectation against one version of an object; `miss`: what was not so, and how much that weighs
 //! - `settle`, `hold`, `probe`, `admission`, `service`: one kind of step each
 //! - `doubt`: whether what was seen may be believed, before anybody is blamed for it
 //! - `contrast`, `reach`: whether an answer is the route's, and whether none is the target's
@@ -37,6 +37,7 @@ mod hold;
 mod location;
 mod machine;
 mod made;
+mod miss;
 mod noted;
 mod others;
 mod probe;
@@ -50,6 +51,7 @@ pub mod statistics;
 mod stays;
 mod stirred;
 mod verdict;
+mod words;
 
 #[cfg(test)]
 mod tests;

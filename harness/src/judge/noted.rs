@@ -5,9 +5,8 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
-use super::answer::{plain_miss, test_header};
-use super::env::severity;
-use super::expect::Miss;
+use super::answer::test_header;
+use super::miss::{Miss, plain_miss, severity};
 use crate::log::JournalEntry;
 use crate::scenario::{Level, Noted};
 

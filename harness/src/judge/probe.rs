@@ -17,23 +17,20 @@ use std::time::Duration;
 use gateproof_report::record::{ProbeRecord, Stage};
 
 use super::action::{Action, Next};
-use super::answer::{agrees, compare, in_words, plain_miss};
+use super::answer::{agrees, compare, in_words};
 use super::contrast::{Contrasting, End, Shown};
-use super::deadline::{Deadline, Phase};
-use super::env::{Env, Report, millis, perform, severity, wait};
-use super::expect::Miss;
+use super::deadline::{Deadline, Phase, TOLERATED};
+use super::env::{Env, Report, millis, perform, wait};
 use super::grpc;
+use super::miss::{Miss, plain_miss, severity};
 use super::reach::{Reaching, taken_down};
 use super::request::{RequestError, build, request_id};
-use super::settle::seconds;
 use super::statistics::Decision;
 use super::stays::{Flap, Staying};
+use super::words::seconds;
 use crate::log::{Elapsed, Exchange, Role};
 use crate::scenario::{Answer, GrpcCode, Probe};
 
-/// How late the harness may be during what is held against the target. Data paths measure times of a few hundred
-/// milliseconds, and backends within the harness are late as well.
-pub(super) const TOLERATED: Duration = Duration::from_millis(50);
 /// How often an answer is asked for again, once time is up, for which the harness was late.
 const EXCUSED: u32 = 10;
 
@@ -176,7 +173,7 @@ impl Probing {
             Phase::Over => {
                 let expected = "the Gateway has an address to probe".to_owned();
                 let level = severity(self.probe.level);
-                let miss = plain_miss(format!("{}.address", prefix(env)), expected, error.to_string(), level);
+                let miss = plain_miss(format!("{}.address", env.probe()), expected, error.to_string(), level);
                 let findings = vec![env.finding(&miss, "programmed", false, now)];
                 Some(Report { findings, checked: 1, ..Report::default() })
             }
@@ -226,7 +223,7 @@ impl Probing {
     /// An attempt counts as it ended.
     fn answered(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         self.attempt += 1;
-        let misses = compare(&self.probe.answer, exchange, self.probe.level, &prefix(env), env.bindings);
+        let misses = compare(&self.probe.answer, exchange, self.probe.level, &env.probe(), env.bindings);
         let good = agrees(&misses, self.probe.level);
         self.staying.note(exchange, &misses, good, now, env.bindings);
         self.agreed_at_times |= good && self.deadline.met_by(exchange.started);
@@ -426,7 +423,7 @@ impl Probing {
         let seen = in_words(exchange, env.bindings);
         Some(Report::inconclusive(format!(
             "{}: a hostname that no route claims {because} ({seen}), so the answer does not show what the route does",
-            prefix(env)
+            env.probe()
         )))
     }
 
@@ -443,7 +440,7 @@ impl Probing {
         if is_late && !broke {
             let expected = format!("the data path agrees within {}", seconds(self.deadline.budget));
             let seen = format!("it agreed after {}", seconds(agreed - start));
-            let miss = plain_miss(prefix(env), expected, seen, severity(self.probe.level));
+            let miss = plain_miss(env.probe(), expected, seen, severity(self.probe.level));
             report.findings.push(env.finding(&miss, "converged", true, now));
         }
         report.findings.extend(self.staying.blips(self.probe.level, now, env));
@@ -482,10 +479,6 @@ pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
         probe.host.as_deref().unwrap_or_default(),
         probe.path
     )
-}
-
-pub(super) fn prefix(env: &Env<'_>) -> String {
-    format!("steps[{}].probe", env.step.index)
 }
 
 pub(super) fn harness_late(env: &Env<'_>) -> Report {

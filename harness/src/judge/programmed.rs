@@ -7,14 +7,13 @@
 use gateproof_report::record::{Finding, Severity, Stage};
 
 use super::action::Next;
-use super::answer::plain_miss;
 use super::conditions::{find, generation, list, uid};
 use super::deadline::{Deadline, Phase};
 use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
 use super::history::Latest;
-use super::probe::prefix;
-use super::settle::seconds;
+use super::miss::plain_miss;
+use super::words::seconds;
 use crate::dialects::Implied;
 use crate::log::Elapsed;
 use crate::scenario::{ObjectRef, Probe};
@@ -182,7 +181,7 @@ impl Programming {
             }
             Standing::Ready(_) | Standing::Unseen => Report::inconclusive(format!(
                 "{}: the watch has not shown {} as it was written",
-                prefix(env),
+                env.probe(),
                 env.label(&self.gateway)
             )),
         }
@@ -192,7 +191,7 @@ impl Programming {
     fn finding(&self, seen: String, implied: Implied, late: bool, now: Elapsed, env: &Env<'_>) -> Finding {
         let name = env.label(&self.gateway);
         let expected = format!("{name} is Programmed within {}, before it is probed", seconds(self.deadline.budget));
-        let miss = plain_miss(format!("{}.programmed", prefix(env)), expected, seen, Severity::Failure);
+        let miss = plain_miss(format!("{}.programmed", env.probe()), expected, seen, Severity::Failure);
         let clauses = env.scenario.dialect.implied(implied).iter().map(ToString::to_string).collect();
         Finding { clauses, ..env.finding(&miss, "programmed", late, now) }
     }

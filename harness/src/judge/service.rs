@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::action::{Action, Next};
-use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
-use super::env::{Env, Lasts, Report, millis, perform, severity, wait};
+use super::env::{Env, Lasts, Report, millis, perform, wait};
 use super::expect::field::{self, holds, words};
+use super::miss::{plain_miss, severity};
 use crate::log::{Elapsed, ServiceRequest};
 use crate::scenario::expectations::id;
 use crate::scenario::{BodyExpectation, Requests, Script};

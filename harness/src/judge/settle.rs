@@ -7,12 +7,13 @@ use gateproof_report::record::{Severity, Stage};
 use serde_json::Value;
 
 use super::action::Next;
-use super::answer::plain_miss;
 use super::deadline::{Deadline, Phase};
 use super::doubt::{Doubt, Turn};
 use super::env::{Env, Report, millis, wait};
-use super::expect::{Evaluation, Miss, evaluate};
+use super::expect::{Evaluation, evaluate};
 use super::history::{Latest, Version, names};
+use super::miss::{Miss, plain_miss};
+use super::words::seconds;
 use crate::dialects::{Dialect, Implied, Settles};
 use crate::log::{Elapsed, Sight, Timing};
 use crate::scenario::{ObjectRef, Settle, SubjectExpectation};
@@ -410,10 +411,6 @@ fn whole_misses(end: &End, expected: &str, seen: &str, env: &Env<'_>) -> Vec<Mis
 
 fn stage_of(miss: &Miss) -> &'static str {
     if miss.stale { "observed" } else { "programmed" }
-}
-
-pub(super) fn seconds(duration: Duration) -> String {
-    format!("{:.3} s", duration.as_secs_f64())
 }
 
 /// The budget of a subject by its kind. Listeners have one of their own unless what they are of is asked about too.

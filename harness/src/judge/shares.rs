@@ -5,11 +5,12 @@ use std::time::Duration;
 use gateproof_report::record::{ProbeRecord, Stage};
 
 use super::action::{Action, Next};
-use super::answer::{in_words, plain_miss, share_of};
+use super::answer::{in_words, share_of};
 use super::copies::Copies;
 use super::deadline::{Deadline, Phase};
-use super::env::{Env, Report, millis, perform, severity, wait};
-use super::probe::{harness_late, prefix};
+use super::env::{Env, Report, millis, perform, wait};
+use super::miss::{plain_miss, severity};
+use super::probe::harness_late;
 use super::request::{RequestError, build, request_id};
 use super::statistics::{Decision, SharePlan, next, probability};
 use super::stays::Staying;
@@ -117,11 +118,11 @@ impl Sharing {
         let error = build(&self.probe, None, env).err()?;
         match self.deadline.phase(now) {
             _ if matches!(error, RequestError::NoListener(_)) => {
-                Some(Report::inconclusive(format!("{}: {error}", prefix(env))))
+                Some(Report::inconclusive(format!("{}: {error}", env.probe())))
             }
             Phase::InTime | Phase::Grace => None,
             Phase::HarnessLate => Some(harness_late(env)),
-            Phase::Over => Some(Report::inconclusive(format!("{}: {error}", prefix(env)))),
+            Phase::Over => Some(Report::inconclusive(format!("{}: {error}", env.probe()))),
         }
     }
 
@@ -184,7 +185,7 @@ impl Sharing {
                 checked: 1,
                 ..Report::inconclusive(format!(
                     "{}: {} answers do not decide ({})",
-                    prefix(env),
+                    env.probe(),
                     self.total(),
                     self.in_words()
                 ))
@@ -204,7 +205,7 @@ impl Sharing {
         report.findings.extend(broke.then(|| self.answers.broke(now, env)));
         if is_late && !broke {
             let seen = format!("they came after {:.3} s", (self.began - start).as_secs_f64());
-            let miss = plain_miss(prefix(env), self.expected(), seen, severity(self.probe.level));
+            let miss = plain_miss(env.probe(), self.expected(), seen, severity(self.probe.level));
             report.findings.push(env.finding(&miss, "converged", true, now));
         }
         report.stages.push(Stage {
@@ -251,17 +252,17 @@ impl Sharing {
             Phase::Over => {
                 let mut report = Report { checked: 1, shares: Some(self.record(env)), ..Report::default() };
                 if let Some(why) = &self.unreachable {
-                    report.inconclusive = Some(format!("{}: no way to the address: {why}", prefix(env)));
+                    report.inconclusive = Some(format!("{}: no way to the address: {why}", env.probe()));
                     return Some(report);
                 }
                 if self.quiet.is_some() && self.began < env.stirred.rest(&env.context.timing) {
                     let why = "the data path was not left alone for long enough to count again";
-                    report.inconclusive = Some(format!("{}: {why}", prefix(env)));
+                    report.inconclusive = Some(format!("{}: {why}", env.probe()));
                     return Some(report);
                 }
                 let seen = format!("{}, p = {:.1e}", self.in_words(), self.probability());
                 let level = severity(self.probe.level);
-                let miss = plain_miss(format!("{}.shares", prefix(env)), self.expected(), seen, level);
+                let miss = plain_miss(format!("{}.shares", env.probe()), self.expected(), seen, level);
                 report.findings.push(env.finding(&miss, "converged", false, now));
                 Some(report)
             }
@@ -293,7 +294,7 @@ impl Sharing {
     /// The run writes nothing, or could not be kept from it.
     pub(super) fn quiesced(&self, is_quiet: bool, env: &Env<'_>) -> Option<Report> {
         let why = "the run could not be kept from writing while the answers were to be counted again";
-        (!is_quiet).then(|| Report::inconclusive(format!("{}: {why}", prefix(env))))
+        (!is_quiet).then(|| Report::inconclusive(format!("{}: {why}", env.probe())))
     }
 
     /// What came of all attempts, for the record.

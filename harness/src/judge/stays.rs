@@ -10,13 +10,12 @@ use std::time::Duration;
 
 use gateproof_report::record::{Finding, ProbeRecord, Severity};
 
-use super::answer::{answered_by, plain_miss};
-use super::env::{Env, Report, severity};
-use super::expect::Miss;
+use super::answer::answered_by;
+use super::env::{Env, Report};
 use super::grpc;
-use super::probe::prefix;
-use super::settle::seconds;
+use super::miss::{Miss, plain_miss, severity};
 use super::statistics::{Decision, SLOW_STAY_BATCH, STAY_BATCH, StayPlan, stays};
+use super::words::seconds;
 use crate::dialects::Implied;
 use crate::log::{Bindings, Elapsed, Exchange, ProbeError, TcpEnd, UdpEnd};
 use crate::scenario::Level;
@@ -181,7 +180,7 @@ impl Staying {
         let times = if self.woke == 1 { "once".to_owned() } else { format!("{} times", self.woke) };
         let seen = format!("after {} without a request it disagreed {times}{last}", seconds(began - since));
         let severity = severity(level).min(Severity::Warning);
-        let miss = plain_miss(format!("{}.again", prefix(env)), expected, seen, severity);
+        let miss = plain_miss(format!("{}.again", env.probe()), expected, seen, severity);
         Some(env.finding(&Miss { implied: Some(Implied::Again), ..miss }, "staying", false, now))
     }
 
@@ -213,7 +212,7 @@ impl Staying {
         Report::inconclusive(format!(
             "{}: it agreed at times, and for long enough after {} only; whether it was late or disturbed by what the run did \
              elsewhere cannot be told (what disagreed: {})",
-            prefix(env),
+            env.probe(),
             seconds(after),
             all.join(", ")
         ))
@@ -222,7 +221,7 @@ impl Staying {
     /// It cannot be told.
     pub(super) fn undecided(&self, env: &Env<'_>) -> Report {
         let words = self.in_words();
-        Report::inconclusive(format!("{}: whether it stays cannot be told: {words}", prefix(env)))
+        Report::inconclusive(format!("{}: whether it stays cannot be told: {words}", env.probe()))
     }
 
     /// Why nothing can be said, if the harness had no way to the address.
@@ -242,7 +241,7 @@ impl Staying {
 
     fn finding(&self, severity: Severity, now: Elapsed, env: &Env<'_>) -> Finding {
         let expected = "the data path stays as it agreed, over fresh connections and with no change under way";
-        let miss = plain_miss(format!("{}.stays", prefix(env)), expected.to_owned(), self.in_words(), severity);
+        let miss = plain_miss(format!("{}.stays", env.probe()), expected.to_owned(), self.in_words(), severity);
         env.finding(&Miss { implied: Some(Implied::Stays), ..miss }, "staying", false, now)
     }
 

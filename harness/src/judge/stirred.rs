@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::probe::TOLERATED;
+use super::deadline::TOLERATED;
 use crate::dialects::Dialect;
 use crate::log::{Body, Change, Elapsed, Event, Scope, Timing};
 

@@ -8,7 +8,7 @@ mod walk;
 use super::model::{Basis, Bounds, Clause, ExpectationId, Level, Scenario, Verb};
 
 pub use asserted::{Asserted, Holder, asserted};
-pub use id::{Carried, Requested};
+pub use id::Requested;
 pub use walk::{Aspect, NotedPart, SeenPart};
 
 /// One asserted value of a scenario.

@@ -17,7 +17,7 @@ use crate::dialects::Dialect;
 
 use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::{Basis, Bounds, Channel, Version};
-use super::parse::build::bounds;
+use super::parse::read::bounds;
 use super::parse::tree::{self, Document, Key, Mark, Node};
 use super::scope::defined;
 use super::vocabulary::suggest;

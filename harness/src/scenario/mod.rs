@@ -21,6 +21,7 @@ pub mod schema;
 pub mod scope;
 pub mod select;
 mod silence;
+mod suite;
 pub mod template;
 mod vocabulary;
 mod witness;
@@ -33,12 +34,13 @@ pub use grpc::GrpcCode;
 pub(crate) use line::{line_of, nearest};
 pub use model::{
     Answer, ApiVersion, Apply, BackendDecl, BackendProtocol, Basis, BelowExpectation, BodyExpectation, Bounds, Branch,
-    CLEAR_TEXT, CertificateDecl, Channel, Clause, ConditionExpectation, Delete, Ending, ExpectationId,
+    CLEAR_TEXT, Carried, CertificateDecl, Channel, Clause, ConditionExpectation, Delete, Ending, ExpectationId,
     FieldExpectation, FieldTest, Gap, HeaderTest, Hold, HoldFor, Isolation, Level, ListenerExpectation, MadeFor,
     MadeObject, MessageExpectation, NO_CERTIFICATE, NamespaceDecl, Noted, ObjectRef, ParentExpectation, Parents, Patch,
     PatchKind, Place, Probe, ProbeTarget, Refusal, Release, Requests, Scenario, Script, Seen, Settle, Share, Since,
     Step, SubCondition, SubjectExpectation, Times, Verb, Version,
 };
-pub(crate) use outline::{Outline, outlines, suite_of};
+pub(crate) use outline::{Outline, outlines};
 pub use parse::parse;
+pub(crate) use suite::suite_of;
 pub use vocabulary::{Vocabulary, suggest};

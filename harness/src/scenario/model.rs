@@ -21,7 +21,7 @@ use crate::log::{Chain, ClientCertificate, Extension, Message};
 pub use answer::{Answer, CLEAR_TEXT, HeaderTest, NO_CERTIFICATE, Noted, Seen, Share, Times};
 pub use bounds::{Basis, Bounds, Channel, Release, Version};
 pub use branch::Branch;
-pub use made::MadeFor;
+pub use made::{Carried, MadeFor};
 pub use service::{BodyExpectation, Gap, Requests, Script, Since};
 pub use subject::{
     BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, ListenerExpectation, MessageExpectation,

@@ -23,15 +23,6 @@ pub(crate) fn outlines(text: &str) -> Vec<Outline> {
     documents.iter().filter_map(|document| of(&document.root)).collect()
 }
 
-/// The suite that the scenarios of a file are of: the first folder below `manifests`, or of a relative path.
-pub(crate) fn suite_of(file: &str) -> &str {
-    let below = file.rsplit_once("manifests/").map_or(file, |(_, below)| below);
-    match below.split_once('/') {
-        Some((first, _)) if !first.is_empty() && first != "." && first != ".." => first,
-        _ => "local",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! From text to scenarios: a tree with places, held against the table of fields, then read.
 
-pub(in crate::scenario) mod build;
+mod build;
 pub(in crate::scenario) mod check;
 mod client;
 mod component;
@@ -12,7 +12,9 @@ mod hold;
 mod made;
 mod made_for;
 pub(in crate::scenario) mod names;
+mod over;
 mod probe;
+pub(in crate::scenario) mod read;
 mod scalar;
 mod service;
 pub(in crate::scenario) mod shape;

@@ -4,12 +4,14 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::data::{Presence, SortedField, Transition};
 use super::graded::Graded;
-use super::merged::SEPARATOR;
+use super::terms::{Presence, SortedField, Transition};
 use super::typed::TypedValues;
 use crate::dialects::StatusList;
 use crate::scenario::Level;
+
+/// Between the names of sets that make one.
+pub(super) const SEPARATOR: &str = "+";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -1,6 +1,6 @@
 //! What is wrong with a contract.
 
-use super::merged::SEPARATOR;
+use super::document::SEPARATOR;
 use super::rule::Rule;
 
 /// Why a contract could not be read.
@@ -102,7 +102,7 @@ pub enum ContractError {
         why: String,
     },
     /// A status that no condition has.
-    #[error("the condition `{type_}` of the set `{set}` says something of the status `{status}`: there is {known}", known = super::data::STATUSES.join(", "))]
+    #[error("the condition `{type_}` of the set `{set}` says something of the status `{status}`: there is {known}", known = super::terms::STATUSES.join(", "))]
     UnknownStatus {
         /// The set.
         set: String,

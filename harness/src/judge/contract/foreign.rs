@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::list::{Finding, held};
+use super::finding::{Finding, held};
 use super::rule::Rule;
 use crate::dialects::Dialect;
 use crate::judge::conditions::{array, conditions_in};

@@ -7,8 +7,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::data::ConditionTerms;
-use super::list::{Finding, held};
+use super::finding::{Finding, held};
 use super::rule::Rule;
 use crate::judge::conditions::Condition;
 
@@ -121,8 +120,7 @@ fn text<'v>(condition: &'v Value, field: &str) -> &'v str {
 }
 
 /// Holds one condition of one version of an object.
-pub(super) fn check(path: &str, condition: &Condition<'_>, terms: &ConditionTerms, object: &Value) -> Vec<Finding> {
-    let graded = &terms.graded;
+pub(super) fn check(path: &str, condition: &Condition<'_>, graded: &Graded, object: &Value) -> Vec<Finding> {
     let mut found = Vec::new();
     let path = || path.to_owned();
     let value = text(condition.raw, &graded.by);
@@ -162,8 +160,7 @@ pub(super) fn check(path: &str, condition: &Condition<'_>, terms: &ConditionTerm
 }
 
 /// Holds what a condition says against what it said in the version before.
-pub(super) fn step(path: &str, before: &Value, now: &Condition<'_>, terms: &ConditionTerms) -> Option<Finding> {
-    let graded = &terms.graded;
+pub(super) fn step(path: &str, before: &Value, now: &Condition<'_>, graded: &Graded) -> Option<Finding> {
     let before = Condition::of(before);
     // Of another generation anything may be said.
     if !graded.has(Rule::NoStepBack) || before.observed_generation != now.observed_generation {

@@ -6,7 +6,7 @@ use std::fmt;
 use gateproof_suites::contracts::shared;
 use serde_json::Value;
 
-use super::document::Document;
+use super::document::{Document, SEPARATOR};
 use super::error::{ContractError, path};
 
 /// What a contract comes to.
@@ -137,6 +137,3 @@ fn alike(set: &mut Value) {
         types.shift_remove(&pattern);
     }
 }
-
-/// Between the names of sets that make one.
-pub(super) const SEPARATOR: &str = "+";

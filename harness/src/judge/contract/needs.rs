@@ -1,6 +1,7 @@
 //! Conditions that are there only beside others: what builds on a state has nothing to say before that is reached.
 
-use super::list::{Finding, List, held};
+use super::finding::{Finding, held};
+use super::list::List;
 use super::rule::Rule;
 use crate::judge::conditions::find;
 use crate::scenario::Basis;

@@ -1,7 +1,8 @@
 //! Which places in objects a contract names, to be held against the definitions of their kinds.
 
-use super::data::{Contract, Kind, SortedField, Subject};
+use super::data::Contract;
 use super::error::{in_set, path};
+use super::terms::{Kind, SortedField, Subject};
 use crate::dialects::StatusList;
 use crate::scenario::pointer::below;
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::data::{ConditionTerms, Contract, Presence, STATUSES};
+use super::data::Contract;
 use super::rule::Rule;
+use super::terms::{ConditionTerms, Presence, STATUSES};
 use crate::dialects::StatusList;
 use crate::scenario::Level;
 use crate::scenario::lint::{Saying, Sayings};

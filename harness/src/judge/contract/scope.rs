@@ -1,11 +1,23 @@
-//! Which rules are held against a kind: decided by the contract's data alone, never by what a target happened to show.
+//! Which rules are held against a kind, and how reports name them: decided by the contract's data alone, never by what a target happened to show.
 
-use super::data::{ConditionTerms, Contract, Kind, Presence, Subject, Transition};
+use super::data::Contract;
+use super::definitions;
 use super::rule::Rule;
+use super::terms::{ConditionTerms, Kind, Presence, Subject, Transition};
 use crate::dialects::StatusList;
 use crate::scenario::Basis;
 
 impl Contract {
+    /// Every name that a rule can have in reports, `contract/KIND/RULE`.
+    pub fn rule_names(&self) -> Vec<String> {
+        let of_kinds = |rule: &&Rule| **rule != Rule::DefinitionsKept;
+        let of = |kind: &Kind| {
+            self.rules.keys().filter(of_kinds).map(|rule| format!("contract/{}/{}", kind.kind, rule.name())).collect()
+        };
+        let of_definitions = self.rules.contains_key(&Rule::DefinitionsKept).then(definitions::name);
+        self.kinds.iter().flat_map(|kind| -> Vec<String> { of(kind) }).chain(of_definitions).collect()
+    }
+
     /// Whether a rule is held against every version of the objects of a kind.
     pub(super) fn holds(&self, rule: Rule, kind: &Kind, basis: Basis) -> bool {
         if !self.rule(rule).is_some_and(|terms| terms.known_at(basis)) {

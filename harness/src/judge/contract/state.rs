@@ -9,16 +9,18 @@ use gateproof_report::record::Breach;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::data::{Contract, Kind};
+use super::data::Contract;
 use super::definitions::Definitions;
+use super::finding::{Finding, held};
 use super::foreign::Marks;
-use super::graded;
-use super::list::{Finding, List, check, entries, held, lists};
+use super::list::{List, entries, lists};
 use super::rule::Rule;
 use super::steady::{Calm, Changes, Steady};
+use super::terms::Kind;
 use super::times::{self, Memory};
-use super::whole::{listeners_complete, quiescent, resource_version, unique_entries};
+use super::whole::{listeners_complete, quiescent, resource_version, sorted, unique_entries};
 use super::wording::Wording;
+use super::{graded, version};
 use crate::dialects::{Dialect, StatusList};
 use crate::judge::conditions::{array, generation, may_be_older, own, uid};
 use crate::judge::history::names;
@@ -355,14 +357,14 @@ impl ContractState {
     /// All rules against one version; what it shows is remembered for the next.
     fn look(&self, kind: &Kind, seen: &mut Seen, look: &Look<'_>) -> Vec<Finding> {
         let object = look.object;
-        let version = times::Look::of(object, look.at);
+        let taken = times::Look::of(object, look.at);
         let mut found = Vec::new();
         let dialect = self.contract.dialect();
         let all = lists(kind, object, &self.controller, dialect);
         let mut memories = HashMap::new();
         let mut visited = HashMap::new();
         for list in &all {
-            found.extend(check(list, object, &self.contract, self.basis));
+            found.extend(version::check(list, object, &self.contract, self.basis));
             let before = seen.visited.get(&list.path);
             if list.visited() || before.is_some() {
                 found.extend(self.presence(list, before));
@@ -372,15 +374,15 @@ impl ContractState {
                 let path = list.path_of(condition.type_);
                 let before = seen.memories.get(&path);
                 if list.terms(condition.type_, self.basis).is_some() {
-                    found.extend(times::ahead(&path, condition, version));
+                    found.extend(times::ahead(&path, condition, taken));
                 }
                 if let (Some(before), Some(terms)) = (before, list.terms(condition.type_, self.basis)) {
-                    found.extend(graded::step(&path, &before.raw, condition, terms));
+                    found.extend(graded::step(&path, &before.raw, condition, &terms.graded));
                     let may_be_older = may_be_older(condition, &list.conditions, self.contract.dialect());
                     let transition = self.contract.transition;
-                    found.extend(times::check(&path, before, condition, version, transition, may_be_older));
+                    found.extend(times::check(&path, before, condition, taken, transition, may_be_older));
                 }
-                memories.insert(path, Memory::of(condition, before, version));
+                memories.insert(path, Memory::of(condition, before, taken));
             }
         }
         if look.ours {
@@ -396,14 +398,7 @@ impl ContractState {
         seen.visited = visited;
         found.extend(kind.subjects.iter().flat_map(|subject| unique_entries(subject.at, object, dialect)));
         found.extend(kind.subjects.iter().flat_map(|subject| self.controller_names(subject.at, object)));
-        for sorted in &kind.sorted {
-            if let Some(list) = object.pointer(&sorted.at) {
-                let keys: Vec<_> =
-                    array(Some(list)).iter().map(|i| i.get(&sorted.by).and_then(Value::as_str)).collect();
-                let path = sorted.at.trim_start_matches('/').replace('/', ".");
-                found.push(held(Rule::Sorted, path, keys.is_sorted(), || format!("{keys:?}")));
-            }
-        }
+        found.extend(kind.sorted.iter().filter_map(|field| sorted(field, object)));
         found.extend(kind.typed.iter().flat_map(|of| of.check(object)));
         found.extend(seen.marks.check(object, look.ours, dialect));
         if let Some(last) = &seen.last {

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::list::{Finding, List, held};
+use super::finding::{Finding, held};
+use super::list::List;
 use super::rule::Rule;
 use crate::judge::conditions::{find, generation};
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Timing};

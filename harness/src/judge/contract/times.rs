@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::data::Transition;
-use super::list::{Finding, held};
+use super::finding::{Finding, held};
 use super::rule::Rule;
+use super::terms::Transition;
 use crate::judge::conditions::{Condition, array};
 use crate::log::Elapsed;
 

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::list::{Finding, held};
+use super::finding::{Finding, held};
 use super::rule::Rule;
 use crate::judge::conditions::array;
 

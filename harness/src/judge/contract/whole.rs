@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::list::{Finding, entries, held};
+use super::finding::{Finding, held};
+use super::list::entries;
 use super::rule::Rule;
+use super::terms::SortedField;
 use crate::dialects::{Dialect, StatusList};
 use crate::judge::conditions::array;
 
@@ -55,6 +57,14 @@ pub(super) fn listeners_complete(object: &Value) -> Vec<Finding> {
         held(Rule::ListenersComplete, format!("status.listeners[{name}]"), false, seen)
     });
     missing.chain(surplus).collect()
+}
+
+/// Whether a list that must be sorted is, where it is there.
+pub(super) fn sorted(field: &SortedField, object: &Value) -> Option<Finding> {
+    let list = object.pointer(&field.at)?;
+    let keys: Vec<_> = array(Some(list)).iter().map(|item| item.get(&field.by).and_then(Value::as_str)).collect();
+    let path = field.at.trim_start_matches('/').replace('/', ".");
+    Some(held(Rule::Sorted, path, keys.is_sorted(), || format!("{keys:?}")))
 }
 
 /// Whether a write changed anything beside times.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::list::{Finding, List, held};
+use super::finding::{Finding, held};
+use super::list::List;
 use super::rule::Rule;
 use super::steady::{Calm, Changes};
 use crate::judge::conditions::Condition;

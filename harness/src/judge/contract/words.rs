@@ -1,8 +1,9 @@
 //! Words of a contract that a rule alone reads: said without it they would be dead, and nobody would be told.
 
-use super::data::{ConditionTerms, Contract, Kind, Presence, Subject};
+use super::data::Contract;
 use super::error::{ContractError, in_set, path};
 use super::rule::Rule;
+use super::terms::{ConditionTerms, Kind, Presence, Subject};
 
 /// Words, and the rules of which one has to be listed for a word to say anything. `configured` is none of them: a wait for a status
 /// reads it, too.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Check, shortened};
 use crate::judge::conditions::{Condition, array};
+use crate::judge::words::any_of;
 use crate::scenario::expectations::id;
 use crate::scenario::pointer::resolved;
 use crate::scenario::{BelowExpectation, ConditionExpectation, FieldExpectation, FieldTest, SubCondition};
@@ -74,7 +75,7 @@ pub(in crate::judge) fn holds(test: &FieldTest, seen: Option<&Value>, generation
 pub(in crate::judge) fn words(test: &FieldTest, path: &str, generation: i64) -> String {
     match test {
         FieldTest::Equals(value) => format!("{path} is {value}"),
-        FieldTest::OneOf(values) => format!("{path} is {}", super::any_of(values)),
+        FieldTest::OneOf(values) => format!("{path} is {}", any_of(values)),
         FieldTest::Current => format!("{path} is the generation, {generation}"),
         FieldTest::Absent => format!("{path} is not there"),
         FieldTest::NotEmpty => format!("{path} is not empty"),

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, Miss, conditions_in_words};
+use super::{Check, conditions_in_words};
 use crate::dialects::Implied;
 use crate::judge::conditions::{Condition, ParentEntry, ParentRef, namespace, parent_entries, parent_refs};
-use crate::judge::env::{any_of, severity};
+use crate::judge::miss::{Miss, severity};
+use crate::judge::words::any_of;
 use crate::scenario::{Level, ParentExpectation, Parents, SubjectExpectation};
 
 impl Check<'_> {

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::Judge;
 use crate::dialects::Dialect;
-use crate::judge::answer::plain_miss;
 use crate::judge::doing::Doing;
 use crate::judge::env::Report;
+use crate::judge::miss::plain_miss;
 use crate::judge::others::{status_writers, writers};
-use crate::judge::settle::seconds;
+use crate::judge::words::seconds;
 use crate::log::{Elapsed, MOST_VERSIONS, ObjectKey, Write, WriteOutcome};
 
 /// How many versions of its objects a judge has seen.

@@ -7,7 +7,7 @@
 use indexmap::IndexMap;
 
 use super::{
-    Action, Asking, Elapsed, Env, Exchange, Miss, Next, Probing, Report, Role, agrees, build, prefix, request_id, wait,
+    Action, Asking, Elapsed, Env, Exchange, Miss, Next, Probing, Report, Role, agrees, build, request_id, wait,
 };
 use crate::judge::noted::{self, mirrored};
 use crate::judge::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
@@ -90,9 +90,9 @@ impl Probing {
             Asking::Main | Asking::Staying | Asking::Contrast(_) => return None,
         };
         let backends = mirrors(&self.probe);
-        self.misses = mirrored(backends, &self.streak, entries, self.probe.level, &prefix(env));
+        self.misses = mirrored(backends, &self.streak, entries, self.probe.level, &env.probe());
         if let Some(expected) = expected(&self.probe).filter(|_| self.counting.is_none()) {
-            let more = noted::compare(expected, &self.streak, entries, self.probe.level, &prefix(env));
+            let more = noted::compare(expected, &self.streak, entries, self.probe.level, &env.probe());
             self.misses.extend(more);
         }
         if self.misses.is_empty() {

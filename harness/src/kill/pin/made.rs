@@ -6,8 +6,7 @@ use gateproof_controllers::faults::tamper::ObjectEdit;
 use serde_json::{Map, Value};
 
 use super::OTHER;
-use crate::scenario::expectations::Carried;
-use crate::scenario::{FieldTest, MadeFor};
+use crate::scenario::{Carried, FieldTest, MadeFor};
 
 /// They carry something else in this place, or nothing.
 pub(super) fn carries(made: &MadeFor, part: &Carried) -> Option<ObjectEdit> {

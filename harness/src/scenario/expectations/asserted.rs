@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::model::{
-    ConditionExpectation, FieldExpectation, Hold, MadeFor, ObjectRef, Parents, Probe, Requests, Scenario,
+    Carried, ConditionExpectation, FieldExpectation, Hold, MadeFor, ObjectRef, Parents, Probe, Requests, Scenario,
     SubjectExpectation, Verb,
 };
-use super::id::{Carried, Requested};
+use super::id::Requested;
 use super::walk::{self, Aspect, SeenPart, Site};
 
 /// What an expectation asserts, and of what.

@@ -3,7 +3,7 @@
 //! A name is a path through the manifest: `steps[4].settle.HTTPRoute/route.ResolvedRefs.reason`,
 //! `steps[1].refused`, `steps[3].hold.never.HTTPRoute/route.Accepted`, `steps[2].probe.status`.
 
-use super::super::model::{ExpectationId, Requests};
+use super::super::model::{Carried, ExpectationId, Requests};
 
 /// The settling of a step: `steps[4].settle`, or `steps[4].either[1].settle` for the second legal end of a write.
 pub fn settle(step: usize, ending: Option<usize>) -> ExpectationId {
@@ -67,15 +67,6 @@ pub fn requests(step: usize, requests: &Requests, part: Requested) -> Expectatio
         Requested::Body(at) => format!("body[{}]", requests.body.get(at).map_or("", |one| &one.pointer)),
     };
     format!("steps[{step}].requests.{part}")
-}
-
-/// What of the objects that a target made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Carried {
-    /// A label, by its key.
-    Label(String),
-    /// An annotation, by its key.
-    Annotation(String),
 }
 
 /// What the objects that a target made carry.

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::super::grpc::GrpcCode;
 use super::super::model::{
-    Answer, ConditionExpectation, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, Level, Noted, Parents, Requests,
-    Seen, Share, SubCondition, Times,
+    Answer, Carried, ConditionExpectation, FieldExpectation, FieldTest, Gap, HeaderTest, Hold, Level, Noted, Parents,
+    Requests, Seen, Share, SubCondition, Times,
 };
-use super::id::{Carried, Requested};
+use super::id::Requested;
 use super::walk::{Aspect, NotedPart, SeenPart, Site};
 
 /// A text that no target writes.

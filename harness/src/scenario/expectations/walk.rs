@@ -11,11 +11,11 @@ use serde_json::Value;
 use crate::dialects::Standing;
 
 use super::super::model::{
-    Answer, Bounds, Branch, Clause, ConditionExpectation, Ending, FieldExpectation, HeaderTest, Hold, Level,
+    Answer, Bounds, Branch, Carried, Clause, ConditionExpectation, Ending, FieldExpectation, HeaderTest, Hold, Level,
     ListenerExpectation, MadeFor, ObjectRef, ParentExpectation, Parents, Probe, Requests, Scenario, Step,
     SubjectExpectation, Verb,
 };
-use super::id::{Carried, Requested};
+use super::id::Requested;
 use super::{Expectation, id};
 
 /// The place of one asserted value, and of what.

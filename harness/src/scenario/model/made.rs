@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::{FieldTest, Level, ObjectRef};
 use crate::dialects::MadeKind;
 use crate::log::Carrier;
-use crate::scenario::expectations::Carried;
 
 /// What is expected of the objects that a target made for another one, found by the label that names that.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +24,15 @@ pub struct MadeFor {
     pub some_of_each: bool,
     /// How binding.
     pub level: Level,
+}
+
+/// What of the objects that a target made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carried {
+    /// A label, by its key.
+    Label(String),
+    /// An annotation, by its key.
+    Annotation(String),
 }
 
 impl MadeFor {

@@ -6,15 +6,14 @@ use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 use super::super::model::{
-    ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Branch, CertificateDecl, Channel, Clause, Delete, Ending,
-    Isolation, Level, NamespaceDecl, ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
+    ApiVersion, Apply, BackendDecl, BackendProtocol, Bounds, Branch, CertificateDecl, Delete, Ending, Isolation,
+    NamespaceDecl, ObjectRef, Patch, PatchKind, Refusal, Scenario, Settle, Step, Verb,
 };
-use super::super::outline::suite_of;
+use super::super::suite::suite_of;
 use super::check::Checker;
 use super::client::protocols;
 use super::names::Names;
-use crate::dialects::Edition;
-
+use super::read::{boolean, bounds, bounds_of, clauses, entries, integer, strings, text, texts_by_key};
 use super::tree::{Document, Key, Kind, Node};
 use super::{component, editions, expect, hold, made, made_for, probe, service};
 
@@ -299,11 +298,6 @@ fn verb(node: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Option<Ver
     Some(Verb::Probe(Box::new(probe::probe(node.get("probe")?, names, checker)?)))
 }
 
-/// The objects that a list of references names.
-pub(super) fn references(list: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<ObjectRef> {
-    list.list().iter().filter_map(|item| names.reference(item.text()?, item.mark, checker)).collect()
-}
-
 /// `admitted: true` of a step.
 fn admitted(step: &Node, verb: &Verb, field: &Key, value: &Node, checker: &mut Checker<'_>) -> Option<Ending> {
     let (message, help) = if !matches!(verb, Verb::Apply(_) | Verb::Patch(_)) {
@@ -335,96 +329,4 @@ fn refusal(node: &Node) -> Refusal {
         reason: text(node, "reason").unwrap_or("Invalid").to_owned(),
         field: text(node, "field").map(str::to_owned),
     }
-}
-
-/// The nodes of all steps of a `spec`, those in ends of writes too.
-pub(in crate::scenario) fn all_steps(spec: &Node) -> Vec<&Node> {
-    fn add<'n>(list: Option<&'n Node>, found: &mut Vec<&'n Node>) {
-        for step in list.map(Node::list).unwrap_or_default() {
-            found.push(step);
-            for end in step.get("either").map(Node::list).unwrap_or_default() {
-                add(end.get("then"), found);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    add(spec.get("steps"), &mut found);
-    found
-}
-
-/// `since`, `until` and `channel` of a node.
-pub(in crate::scenario) fn bounds(node: &Node) -> Bounds {
-    let version = |name| text(node, name).and_then(|t| t.parse().ok());
-    Bounds {
-        since: version("since"),
-        until: version("until"),
-        channel: match text(node, "channel") {
-            Some("experimental") => Some(Channel::Experimental),
-            Some("standard") => Some(Channel::Standard),
-            _ => None,
-        },
-        elsewhere: false,
-    }
-}
-
-/// The same of what may be of some editions of the dialect only.
-pub(super) fn bounds_of(node: &Node, edition: &Edition) -> Bounds {
-    let editions = strings(node.get("editions"));
-    Bounds { elsewhere: !editions.is_empty() && !edition.is_among(&editions), ..bounds(node) }
-}
-
-/// `proves` of a node.
-pub(super) fn clauses(node: &Node) -> Vec<Clause> {
-    strings(node.get("proves")).into_iter().map(Arc::from).collect()
-}
-
-/// A level by field name.
-pub(super) fn level(node: &Node, name: &str) -> Option<Level> {
-    match text(node, name)? {
-        "MUST" => Some(Level::Must),
-        "SHOULD" => Some(Level::Should),
-        "MAY" => Some(Level::May),
-        _ => None,
-    }
-}
-
-pub(super) fn text<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
-    node.get(name)?.text()
-}
-
-pub(super) fn integer(node: &Node, name: &str) -> Option<i64> {
-    match &node.get(name)?.kind {
-        Kind::Number(number) => number.as_i64(),
-        _ => None,
-    }
-}
-
-pub(super) fn boolean(node: &Node, name: &str) -> Option<bool> {
-    match node.get(name)?.kind {
-        Kind::Bool(value) => Some(value),
-        _ => None,
-    }
-}
-
-/// The strings of a list, or the one string.
-pub(super) fn strings(node: Option<&Node>) -> Vec<String> {
-    let Some(node) = node else { return Vec::new() };
-    let one = node.text().map(str::to_owned);
-    one.into_iter().chain(node.list().iter().filter_map(Node::text).map(str::to_owned)).collect()
-}
-
-/// The strings of a mapping, by key.
-pub(super) fn texts_by_key(node: Option<&Node>) -> IndexMap<String, String> {
-    let entries = node.map(Node::entries).unwrap_or_default();
-    entries.iter().filter_map(|(k, v)| Some((k.name.clone(), v.text()?.to_owned()))).collect()
-}
-
-/// The strings, or lists of strings, of a mapping, by key.
-pub(super) fn lists_by_key(node: Option<&Node>) -> IndexMap<String, Vec<String>> {
-    let entries = node.map(Node::entries).unwrap_or_default();
-    entries.iter().map(|(key, value)| (key.name.clone(), strings(Some(value)))).collect()
-}
-
-fn entries<'n>(node: &'n Node, name: &str) -> impl Iterator<Item = (&'n str, &'n Node)> {
-    node.get(name).map(Node::entries).unwrap_or_default().iter().map(|(k, v)| (k.name.as_str(), v))
 }

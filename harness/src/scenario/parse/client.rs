@@ -1,7 +1,7 @@
 //! What a probe has of its own in the handshake.
 
-use super::build::{boolean, strings, text};
 use super::check::Checker;
+use super::read::{boolean, strings, text};
 use super::tree::{Mark, Node};
 use crate::log::{Chain, ClientCertificate, Extension, NO_PROTOCOL};
 use crate::scenario::{Answer, CLEAR_TEXT};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::build::{all_steps, boolean, text};
 use super::check::Checker;
+use super::read::{all_steps, boolean, text};
 use super::tree::Node;
 
 /// The condition types in such statuses: nobody else has to know them.

@@ -1,8 +1,8 @@
 //! What of a scenario is asked in the edition of the dialect that is meant.
 
 use super::super::model::{Bounds, Clause, Step, Verb};
-use super::build::bounds_of;
 use super::check::Checker;
+use super::read::bounds_of;
 use super::tree::Node;
 
 /// Binds the steps to the edition, and says where the scenario has a meaning. Clauses of other editions are taken out of `proves`.

@@ -7,10 +7,10 @@ use super::super::model::{
     Clause, ConditionExpectation, FieldExpectation, Level, ListenerExpectation, MessageExpectation, ParentExpectation,
     Parents, SubjectExpectation,
 };
-use super::build::{boolean, bounds_of, clauses, integer, level, strings, text};
 use super::check::{Checker, is_condition_type};
 use super::field::{below, extra, is_pointer, mirrors, test};
 use super::names::Names;
+use super::read::{boolean, bounds_of, clauses, integer, level, strings, text};
 use super::tree::{Kind, Node};
 
 /// The subjects of a settle or hold.

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::super::model::{BelowExpectation, FieldExpectation, FieldTest, Level, SubCondition};
 use super::super::pointer;
-use super::build::{boolean, text};
 use super::check::Checker;
+use super::read::{boolean, text};
 use super::tree::{Kind, Mark, Node};
 
 /// What stands for the object's generation.

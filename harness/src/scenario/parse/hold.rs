@@ -1,10 +1,10 @@
 //! Holds.
 
-use super::super::model::{Hold, HoldFor, Step, Verb};
-use super::build::{boolean, level, references};
+use super::super::model::{Hold, HoldFor, ObjectRef, Step, Verb};
 use super::check::Checker;
 use super::expect::subjects;
 use super::names::Names;
+use super::read::{boolean, level};
 use super::tree::Node;
 
 /// Reads a hold.
@@ -29,6 +29,11 @@ pub(super) fn hold(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Hol
     }
     let unchanged_level = level(node, "level").unwrap_or_default();
     Hold { duration, never, always, unchanged, other_messages, unchanged_level }
+}
+
+/// The objects that a list of references names.
+fn references(list: &Node, names: &Names, checker: &mut Checker<'_>) -> Vec<ObjectRef> {
+    list.list().iter().filter_map(|item| names.reference(item.text()?, item.mark, checker)).collect()
 }
 
 /// Reads how long something is watched; what is none is reported, and counts for `quiet`.

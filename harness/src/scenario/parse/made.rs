@@ -3,9 +3,9 @@
 use super::super::model::{MadeObject, ObjectRef};
 use super::super::scope::{is_cluster_scoped, is_of_scenario};
 use super::super::template::{self, Part, Slot};
-use super::build::text;
 use super::check::Checker;
 use super::names::Names;
+use super::read::text;
 use super::tree::Node;
 
 /// Reads them; from then on steps may name them.

@@ -3,10 +3,10 @@
 use indexmap::IndexMap;
 
 use super::super::model::{FieldTest, Level, MadeFor};
-use super::build::{boolean, level};
 use super::check::Checker;
 use super::field;
 use super::names::Names;
+use super::read::{boolean, level};
 use super::tree::Node;
 use crate::dialects::MadeKind;
 

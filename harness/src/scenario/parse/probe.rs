@@ -4,11 +4,12 @@ use indexmap::IndexMap;
 
 use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
-use super::build::{boolean, integer, level, lists_by_key, strings, text};
 use super::check::Checker;
 use super::client::{WITHIN_TLS, client, left_out, legal, of_request, of_stream, presented, trusting, within_tls};
 use super::hold::millis;
 use super::names::Names;
+use super::over::Over;
+use super::read::{boolean, integer, level, lists_by_key, strings, text};
 use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
@@ -30,29 +31,6 @@ struct Url<'u> {
     tls: bool,
     host: &'u str,
     path: &'u str,
-}
-
-/// Over what an answer comes, and so what can be said of it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
-    Http,
-    Grpc,
-    Tcp,
-    Tls,
-    Udp,
-}
-
-impl Over {
-    /// What it is called.
-    fn name(self) -> &'static str {
-        match self {
-            Over::Http => "HTTP",
-            Over::Grpc => "gRPC",
-            Over::Tcp => "TCP",
-            Over::Tls => "TLS",
-            Over::Udp => "UDP",
-        }
-    }
 }
 
 /// The Gateway that a stream is opened to, or datagrams are sent to, and over what.

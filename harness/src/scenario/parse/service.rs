@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::super::model::{BodyExpectation, FieldTest, Gap, HoldFor, Level, Requests, Script, Since, Step, Verb};
 use super::super::scope::is_of_scenario;
-use super::build::{integer, level, text};
 use super::check::Checker;
 use super::field;
 use super::hold::{duration, millis};
+use super::read::{integer, level, text};
 use super::tree::{Kind, Node};
 
 /// Methods that a request to a service may have.

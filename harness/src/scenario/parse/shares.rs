@@ -4,7 +4,7 @@ use super::super::grpc::GrpcCode;
 use super::super::model::Share;
 use super::check::Checker;
 use super::names::Names;
-use super::probe::Over;
+use super::over::Over;
 use super::tree::{Kind, Mark, Node};
 
 /// Percentage points below which a deviation from a share is not looked for, unless a manifest says so.

@@ -1,8 +1,8 @@
 //! How both sides of a stream, or of a request, take turns.
 
-use super::build::{boolean, strings};
 use super::check::Checker;
 use super::hold::millis;
+use super::read::{boolean, strings};
 use super::tree::Node;
 
 /// How both sides of a stream take turns: whether the client ends its half, and how long it is idle, in milliseconds.

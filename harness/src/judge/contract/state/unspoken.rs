@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::{ContractState, Last};
 use crate::dialects::{Dialect, Standing, StatusList};
 use crate::judge::conditions::array;
-use crate::judge::contract::data::Kind;
 use crate::judge::contract::list::{List, lists};
 use crate::judge::contract::rule::Rule;
+use crate::judge::contract::terms::Kind;
 use crate::log::ObjectKey;
 use crate::scenario::{
     ConditionExpectation, ListenerExpectation, ObjectRef, ParentExpectation, Parents, SubjectExpectation,

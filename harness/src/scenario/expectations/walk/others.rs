@@ -1,7 +1,7 @@
 //! What is expected of what stands beside the objects of a scenario: services, and what a target makes.
 
-use super::super::super::model::{Gap, MadeFor, Requests};
-use super::super::id::{self, Carried, Requested};
+use super::super::super::model::{Carried, Gap, MadeFor, Requests};
+use super::super::id::{self, Requested};
 use super::{About, Site, Visitor};
 
 /// The requests that a service gets.
