@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use gateproof::dialects::Dialect;
 use gateproof::suite::Suite;
@@ -118,8 +119,43 @@ fn arrows_point_down() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Folders in which no file needs one that needs it, by whatever way round.
-const WITHOUT_CIRCLES: [&str; 6] = ["cluster", "diagnosis", "dialects", "kill", "log", "suite"];
+/// Folders in which no file needs one that needs it, by whatever way round: all of the harness, and these. The file of a folder itself
+/// is above all others in it.
+const WITHOUT_CIRCLES: [&str; 1] = ["../testbed/apiserver/src"];
+
+/// Which files there are for a folder itself.
+const OF_A_FOLDER: [&str; 2] = ["mod", "lib"];
+
+/// What a `use` takes from somewhere, one thing or several in braces.
+const TAKEN: &str = r"(\w+(?: as \w+)?|\{[^}]*\})";
+
+/// The single ones of what is taken: what each is, and what it is called where it is used.
+fn single(taken: &str) -> impl Iterator<Item = (&str, &str)> {
+    let end = |name: char| name == ':' || name == ' ';
+    let names = taken.trim_matches(['{', '}']).split(',').map(str::trim);
+    names.map(move |name| (name.split(end).next().unwrap_or_default(), name.rsplit(end).next().unwrap_or_default()))
+}
+
+/// The lines of a source that are no comments, without its tests.
+fn lines(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).unwrap();
+    code(&text).lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// What the file of a folder takes from the modules in it, by name: whoever names that by way of the folder needs the module.
+fn handed_on(folder: &Path, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
+    static FROM: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&format!(r"use (?:self::)?(\w+)::(?:\w+::)*{TAKEN}")).unwrap());
+    let within = OF_A_FOLDER.map(|name| folder.join(format!("{name}.rs")));
+    let files = within.into_iter().chain([folder.with_extension("rs")]).filter(|file| file.exists());
+    let text = files.map(|file| lines(&file)).collect::<Vec<_>>().join("\n");
+    let mut found = BTreeMap::new();
+    for taken in FROM.captures_iter(&text).filter(|taken| modules.contains(&taken[1])) {
+        let names = single(taken.get(2).unwrap().as_str()).map(|(_, name)| (name.to_owned(), taken[1].to_owned()));
+        found.extend(names.filter(|(name, _)| !modules.contains(name)));
+    }
+    found
+}
 
 /// The modules of a folder, each with those beside it that it names. What lies in a module's own folder is of that module.
 fn named(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
@@ -130,38 +166,58 @@ fn named(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
             file.strip_prefix(folder).unwrap().iter().map(|part| part.to_str().unwrap().to_owned()).collect();
         (parts[0].trim_end_matches(".rs").to_owned(), parts.len() - usize::from(parts[parts.len() - 1] == "mod.rs"))
     };
-    files.retain(|file| of(file).0 != "mod");
+    files.retain(|file| !OF_A_FOLDER.contains(&&*of(file).0));
     let mut found: BTreeMap<String, BTreeSet<String>> =
         files.iter().map(|file| (of(file).0, BTreeSet::new())).collect();
     let modules: BTreeSet<String> = found.keys().cloned().collect();
+    let handed_on = handed_on(folder, &modules);
+    let path: Vec<_> = folder.iter().map(|part| part.to_str().unwrap()).collect();
+    let src = path.iter().rposition(|part| *part == "src").unwrap();
+    let from_above = std::iter::once("crate").chain(path[src + 1..].iter().copied()).collect::<Vec<_>>().join("::");
+    let mut ways = BTreeMap::new();
     for file in files {
         let (module, depth) = of(&file);
-        let text = std::fs::read_to_string(&file).unwrap();
-        let lines: Vec<&str> = code(&text).lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-        let from_above = format!("crate::{}", folder.file_name().unwrap().to_str().unwrap());
-        let way = format!(r"(?:(?:^|[^:\w])(?:super::){{{depth}}}|{from_above}::)(\w+|\{{[^}}]*\}})");
-        for name in Regex::new(&way).unwrap().captures_iter(&lines.join("\n")) {
-            let words =
-                name[1].trim_matches(['{', '}']).split(',').map(|one| one.trim().split([':', ' ']).next().unwrap());
-            let beside = words.filter(|word| *word != module && modules.contains(*word)).map(str::to_owned);
-            found.get_mut(&module).unwrap().extend(beside);
-        }
+        let way = format!(r"(?:(?:^|[^:\w])(?:super::){{{depth}}}|{from_above}::){TAKEN}");
+        let way = ways.entry(depth).or_insert_with(|| Regex::new(&way).unwrap());
+        let text = lines(&file);
+        let names = way.captures_iter(&text).flat_map(|taken| single(taken.get(1).unwrap().as_str()));
+        let beside = names.map(|(name, _)| handed_on.get(name).map_or(name, String::as_str));
+        let beside = beside.filter(|name| *name != module && modules.contains(*name)).map(str::to_owned);
+        found.get_mut(&module).unwrap().extend(beside);
     }
     found
 }
 
+/// A folder and those within it, without those of tests.
+fn folders(folder: PathBuf, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().unwrap() != "tests" {
+            folders(path, found);
+        }
+    }
+    found.push(folder);
+}
+
 #[test]
 fn files_of_a_folder_need_each_other_one_way_only() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for folder in WITHOUT_CIRCLES {
-        let mut left = named(&root.join(folder));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    folders(root.join("src"), &mut all);
+    assert!(all.len() > 25, "the folders are read: {all:?}");
+    all.extend(WITHOUT_CIRCLES.map(|folder| root.join(folder)));
+    let mut read = 0;
+    for folder in all {
+        let mut left = named(&folder);
+        read += left.len();
         // Whoever needs nobody that is left is in no circle.
         while let Some(free) = left.iter().find(|(_, names)| names.iter().all(|name| !left.contains_key(name))) {
             let free = free.0.clone();
             left.remove(&free);
         }
-        assert_eq!(left, BTreeMap::new(), "circles among the files of {folder}, or what leads to some");
+        assert_eq!(left, BTreeMap::new(), "circles among the files of {}, or what leads to some", folder.display());
     }
+    assert!(read > 300, "the sources are read: {read}");
 }
 
 /// What a file needs is read where it stands, and of a module's own folder as well.
@@ -173,4 +229,15 @@ fn what_a_file_needs_is_read() {
     let cluster = named(&root.join("cluster"));
     assert!(cluster["clean"].contains("undo") && cluster["undo"].contains("leftover"));
     assert!(cluster["backends"].contains("api"), "{:?}", cluster["backends"]);
+    let parse = named(&root.join("scenario").join("parse"));
+    assert!(parse["build"].contains("read") && parse["shape"].is_empty(), "{:?}", parse["build"]);
+    let apiserver = named(&root.join("../../testbed/apiserver/src"));
+    assert!(apiserver["error"].contains("resource") && !apiserver["resource"].contains("error"));
+}
+
+/// What the file of a folder hands on is of the module that it comes from.
+#[test]
+fn who_names_what_is_handed_on_needs_its_module() {
+    let dialects = named(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join("dialects"));
+    assert!(dialects["foreign"].contains("data") && dialects["entries"].contains("protocol"), "{dialects:?}");
 }
