@@ -1,6 +1,7 @@
 //! One exchange against the answer that is expected.
 
 mod handshake;
+mod text;
 
 use serde_json::Value;
 
@@ -226,6 +227,7 @@ impl Check<'_> {
             let values: Vec<&str> = found.map(|(_, v)| v.as_str()).collect();
             self.header(&format!(".trailers.{name}"), &format!("response trailer {name}"), test, &values);
         }
+        self.says(expected, answer);
         self.echoed(expected, answer);
         self.replied(expected, exchange);
     }

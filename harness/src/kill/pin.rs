@@ -271,7 +271,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         SeenPart::Proto => WrongAnswer::ForwardedProtocol,
         // Only a SHOULD, and what is presented before any answer.
         SeenPart::Preferred | SeenPart::Certificate | SeenPart::Trusted | SeenPart::Alpn => return None,
-        SeenPart::Backend => WrongAnswer::NoBody,
+        SeenPart::Backend | SeenPart::Body => WrongAnswer::NoBody,
         SeenPart::Header(name) => WrongAnswer::ResponseHeader(name.to_lowercase(), other(seen.headers.get(name))),
         SeenPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
         SeenPart::Host => WrongAnswer::ForwardedHost(format!("{OTHER}.invalid")),

@@ -14,7 +14,12 @@ impl Check<'_> {
         let seen = object.pointer(&resolved(object, &expected.pointer)).filter(|v| !v.is_null());
         self.view.push(json!([expected.pointer, seen]));
         self.checked += 1;
-        if !holds(&expected.test, seen, self.generation) {
+        let is_so = match &expected.test {
+            // With nothing there is nothing to compare.
+            FieldTest::SameAs(other) => seen.is_some() && seen == object.pointer(&resolved(object, other)),
+            test => holds(test, seen, self.generation),
+        };
+        if !is_so {
             let path = format!("{} of {}", expected.pointer, self.name);
             let part = format!(".fields[{}]", expected.pointer);
             let words = words(&expected.test, &path, self.generation);
@@ -68,6 +73,12 @@ pub(in crate::judge) fn holds(test: &FieldTest, seen: Option<&Value>, generation
             !empty && keys.is_sorted()
         }
         FieldTest::Contains(value) => array(seen).contains(value),
+        FieldTest::Mentions(value) => {
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_lowercase);
+            text(seen).zip(text(Some(value))).is_some_and(|(seen, text)| seen.contains(&text))
+        }
+        // That is asked of objects alone, where there is something to compare with.
+        FieldTest::SameAs(_) => false,
     }
 }
 
@@ -82,6 +93,8 @@ pub(in crate::judge) fn words(test: &FieldTest, path: &str, generation: i64) -> 
         FieldTest::Empty => format!("{path} is empty"),
         FieldTest::SortedBy(field) => format!("{path} is a list sorted by {field}"),
         FieldTest::Contains(value) => format!("{path} contains {value}"),
+        FieldTest::Mentions(value) => format!("{path} mentions {value}"),
+        FieldTest::SameAs(other) => format!("{path} is what stands at {other}"),
     }
 }
 
@@ -160,6 +173,10 @@ mod tests {
     #[case::not_there(FieldTest::Absent, Value::Null, true)]
     #[case::empty_is_there(FieldTest::Absent, json!(""), false)]
     #[case::there(FieldTest::Absent, json!("a"), false)]
+    #[case::mentioned(FieldTest::Mentions(json!("Echo")), json!("no echo is there"), true)]
+    #[case::not_mentioned(FieldTest::Mentions(json!("echo")), json!("nobody is there"), false)]
+    #[case::nothing_mentioned(FieldTest::Mentions(json!("echo")), Value::Null, false)]
+    #[case::no_text_mentions(FieldTest::Mentions(json!("echo")), json!(["echo"]), false)]
     fn a_value_is_held_against_its_test(#[case] test: FieldTest, #[case] seen: Value, #[case] good: bool) {
         let seen = Some(&seen).filter(|seen| !seen.is_null());
         assert_eq!(holds(&test, seen, 3), good, "{}", words(&test, "x", 3));

@@ -80,6 +80,8 @@ fn is_met_by_something(test: &FieldTest) -> bool {
         | FieldTest::Current
         | FieldTest::NotEmpty
         | FieldTest::SortedBy(_)
+        | FieldTest::SameAs(_)
+        | FieldTest::Mentions(_)
         | FieldTest::Contains(_) => true,
     }
 }

@@ -24,6 +24,7 @@ mod reach;
 mod reading;
 mod replay;
 mod rest;
+mod said;
 mod service;
 mod settle;
 mod standing;

@@ -458,6 +458,10 @@ fn listeners_fields_and_addresses_are_compared() {
 #[case(FieldTest::SortedBy("name".to_owned()), json!([{"name": "A"}, {"name": "B"}]), true)]
 #[case(FieldTest::SortedBy("name".to_owned()), json!([{"name": "B"}, {"name": "A"}]), false)]
 #[case(FieldTest::SortedBy("name".to_owned()), json!([]), false)]
+#[case(FieldTest::SameAs("/status/thing/b".to_owned()), json!({"a": "x", "b": "x"}), false)]
+#[case(FieldTest::SameAs("/metadata/name".to_owned()), json!("own"), true)]
+#[case(FieldTest::SameAs("/metadata/name".to_owned()), json!("other"), false)]
+#[case(FieldTest::SameAs("/metadata/nowhere".to_owned()), Value::Null, false)]
 #[case(FieldTest::Contains(json!("x")), json!(["y", "x"]), true)]
 #[case(FieldTest::Contains(json!("x")), json!(["y"]), false)]
 fn fields_are_tested(#[case] test: FieldTest, #[case] value: Value, #[case] good: bool) {

@@ -163,6 +163,8 @@ mod tests {
     #[case::one_of(FieldTest::OneOf(vec![json!("a")]), json!({"x": "a"}), json!({"x": "tampered.example/tampered"}))]
     #[case::none_of(FieldTest::OneOf(vec![json!(0), Value::Null]), json!({}), json!({"x": 1}))]
     #[case::neither(FieldTest::OneOf(vec![json!("a"), Value::Null]), json!({"x": null}), json!({"x": "tampered.example/tampered"}))]
+    #[case::same(FieldTest::SameAs("/y".to_owned()), json!({"x": "a", "y": "a"}), json!({"x": "tampered.example/tampered", "y": "a"}))]
+    #[case::mentions(FieldTest::Mentions(json!("a")), json!({"x": "an a"}), json!({"x": "tampered.example/tampered"}))]
     #[case::current(FieldTest::Current, json!({"x": 2}), json!({"x": 3}))]
     fn a_field_is_made_wrong(#[case] test: FieldTest, #[case] mut status: Value, #[case] after: Value) {
         of_status("/x", &test)(&json!({}), &mut status);

@@ -187,11 +187,12 @@ fn fulfil(holder: &mut Value, pointer: &str, test: &FieldTest, generation: i64) 
         FieldTest::Equals(value) => value.clone(),
         FieldTest::OneOf(values) => values.first().cloned().unwrap_or_default(),
         FieldTest::Contains(value) => json!([value]),
+        FieldTest::Mentions(text) => text.clone(),
         FieldTest::Current => json!(generation),
         FieldTest::NotEmpty if holder.pointer(pointer).is_some() => return,
         FieldTest::NotEmpty => json!(OTHER),
         FieldTest::Absent | FieldTest::Empty => Value::Null,
-        FieldTest::SortedBy(_) => return,
+        FieldTest::SortedBy(_) | FieldTest::SameAs(_) => return,
     };
     let (above, name) = pointer.rsplit_once('/').unwrap_or_default();
     match holder.pointer_mut(above).and_then(Value::as_object_mut) {

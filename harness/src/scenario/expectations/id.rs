@@ -109,7 +109,7 @@ pub fn below(name: &str) -> String {
 
 /// A part of what is named by `base`: a condition type, or an aspect such as `status`, `reason`, `message`, `absent`,
 /// `present`, `parents`, `attachedRoutes`, `supportedKinds`; of a probe `status`, `preferred`, `backend`,
-/// `code`, `headers.NAME`, `trailers.NAME`, `messages`, `seen.path`, `seen.host`, `seen.proto`, `seen.tls`, `seen.headers.NAME`, `certificate`, `trusted`, `alpn`, `mirrored.BACKEND`, `shares`.
+/// `code`, `headers.NAME`, `trailers.NAME`, `messages`, `body`, `seen.path`, `seen.host`, `seen.proto`, `seen.tls`, `seen.headers.NAME`, `certificate`, `trusted`, `alpn`, `mirrored.BACKEND`, `shares`.
 pub fn part(base: &str, part: &str) -> ExpectationId {
     format!("{base}.{part}")
 }

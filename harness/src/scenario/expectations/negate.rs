@@ -148,7 +148,10 @@ fn negate_field(field: &mut FieldExpectation) {
 
 fn negate_test(test: &mut FieldTest) {
     *test = match test {
-        FieldTest::Equals(_) | FieldTest::OneOf(_) | FieldTest::Current => FieldTest::Equals(Value::from(OTHER)),
+        FieldTest::Equals(_) | FieldTest::OneOf(_) | FieldTest::Current | FieldTest::SameAs(_) => {
+            FieldTest::Equals(Value::from(OTHER))
+        }
+        FieldTest::Mentions(_) => FieldTest::Mentions(Value::from(OTHER)),
         FieldTest::Absent => FieldTest::NotEmpty,
         FieldTest::Contains(_) => FieldTest::Contains(Value::from(OTHER)),
         FieldTest::Empty => FieldTest::NotEmpty,
@@ -241,6 +244,7 @@ fn negate_seen(seen: &mut Seen, part: &SeenPart, backends: &[String]) {
         SeenPart::Header(name) => seen.headers.get_mut(name).map_or((), opposite),
         SeenPart::Trailer(name) => seen.trailers.get_mut(name).map_or((), opposite),
         SeenPart::Messages => seen.messages = seen.messages.map(|count| count + 1),
+        SeenPart::Body => seen.body = seen.body.take().map(|body| format!("{body}-inverted")),
         SeenPart::Proto => seen.seen_proto = seen.seen_proto.take().map(|proto| format!("{proto}-inverted")),
         SeenPart::SeenMessages => seen.seen_messages.iter_mut().for_each(|texts| texts.push(OTHER.to_owned())),
         SeenPart::Path => seen.seen_path = seen.seen_path.take().map(|p| format!("{p}-inverted")),

@@ -111,6 +111,8 @@ pub enum SeenPart {
     Trailer(String),
     /// How many messages came.
     Messages,
+    /// What the answer says.
+    Body,
     /// The path that the backend saw.
     Path,
     /// The host that the backend saw.
@@ -442,11 +444,8 @@ fn walk_probe(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>
 
 fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>) {
     let Answer::Http(seen) = &probe.answer else { return };
-    let mut parts = vec![if seen.code.is_empty() {
-        ("status".to_owned(), SeenPart::Status, Level::Must)
-    } else {
-        ("code".to_owned(), SeenPart::Code, Level::Must)
-    }];
+    let ended = if seen.code.is_empty() { ("status", SeenPart::Status) } else { ("code", SeenPart::Code) };
+    let mut parts = vec![(ended.0.to_owned(), ended.1, Level::Must)];
     let told = |(name, given, part): (&str, bool, SeenPart)| given.then(|| (name.to_owned(), part, Level::Must));
     parts.extend((!seen.preferred.is_empty()).then(|| ("preferred".to_owned(), SeenPart::Preferred, Level::Should)));
     parts.extend(told(("backend", seen.backend.is_some(), SeenPart::Backend)));
@@ -457,6 +456,7 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     parts.extend(named("trailers", &seen.trailers, SeenPart::Trailer));
     let given = [
         ("messages", seen.messages.is_some(), SeenPart::Messages),
+        ("body", seen.body.is_some(), SeenPart::Body),
         ("seen.path", seen.seen_path.is_some(), SeenPart::Path),
         ("seen.host", seen.seen_host.is_some(), SeenPart::Host),
         ("seen.proto", seen.seen_proto.is_some(), SeenPart::Proto),

@@ -87,6 +87,9 @@ impl Search<'_> {
             {
                 self.pointer(kind, by.mark, &below(&format!("{pointer}/0"), name));
             }
+            if let Some((other, pointer)) = field.get("sameAs").and_then(|other| Some((other, other.text()?))) {
+                self.pointer(kind, other.mark, pointer);
+            }
             self.tested(kind, pointer, field);
         }
         for (key, asked) in entries(subject, "mirrors") {

@@ -118,6 +118,8 @@ pub struct Seen {
     pub trailers: IndexMap<String, HeaderTest>,
     /// How many messages a call is answered with.
     pub messages: Option<u32>,
+    /// The whole body, but for white space around it.
+    pub body: Option<String>,
     /// Path (raw) that the backend saw.
     pub seen_path: Option<String>,
     /// Host that the backend saw.
@@ -266,7 +268,7 @@ impl Seen {
         let tests = self.headers.values().chain(self.trailers.values()).chain(self.seen_headers.values());
         let tests = tests.chain(noted.clone().flat_map(|noted| noted.headers.values()));
         let plain = self.seen_path.iter().chain(&self.seen_host).chain(&self.certificate).chain(&self.server_name);
-        let plain = plain.chain(&self.client_name);
+        let plain = plain.chain(&self.client_name).chain(&self.body);
         let plain = plain.chain(noted.flat_map(|noted| noted.path.iter().chain(&noted.body)));
         plain.chain(tests.flat_map(HeaderTest::texts)).collect()
     }
@@ -274,7 +276,7 @@ impl Seen {
     /// The same, to be changed.
     pub fn texts_mut(&mut self) -> Vec<&mut String> {
         let plain = self.seen_path.iter_mut().chain(&mut self.seen_host).chain(&mut self.certificate);
-        let plain = plain.chain(&mut self.server_name).chain(&mut self.client_name);
+        let plain = plain.chain(&mut self.server_name).chain(&mut self.client_name).chain(&mut self.body);
         let tests = self.headers.values_mut().chain(self.trailers.values_mut()).chain(self.seen_headers.values_mut());
         let noted = self.noted.values_mut().flat_map(|noted| {
             let tests = noted.headers.values_mut().flat_map(HeaderTest::texts_mut);

@@ -184,32 +184,42 @@ pub enum FieldTest {
     SortedBy(String),
     /// Is a list that holds this value.
     Contains(Value),
+    /// Is what stands at this pointer of the same object, where something does.
+    SameAs(String),
+    /// Is a text that has this one in it, in whatever case.
+    Mentions(Value),
 }
 
 impl FieldTest {
     /// The values of the manifest in it.
     pub fn values(&self) -> &[Value] {
         match self {
-            FieldTest::Equals(value) | FieldTest::Contains(value) => std::slice::from_ref(value),
+            FieldTest::Equals(value) | FieldTest::Contains(value) | FieldTest::Mentions(value) => {
+                std::slice::from_ref(value)
+            }
             FieldTest::OneOf(values) => values,
             FieldTest::Current
             | FieldTest::Absent
             | FieldTest::NotEmpty
             | FieldTest::Empty
-            | FieldTest::SortedBy(_) => &[],
+            | FieldTest::SortedBy(_)
+            | FieldTest::SameAs(_) => &[],
         }
     }
 
     /// The same, to be changed.
     pub fn values_mut(&mut self) -> &mut [Value] {
         match self {
-            FieldTest::Equals(value) | FieldTest::Contains(value) => std::slice::from_mut(value),
+            FieldTest::Equals(value) | FieldTest::Contains(value) | FieldTest::Mentions(value) => {
+                std::slice::from_mut(value)
+            }
             FieldTest::OneOf(values) => values,
             FieldTest::Current
             | FieldTest::Absent
             | FieldTest::NotEmpty
             | FieldTest::Empty
-            | FieldTest::SortedBy(_) => &mut [],
+            | FieldTest::SortedBy(_)
+            | FieldTest::SameAs(_) => &mut [],
         }
     }
 }

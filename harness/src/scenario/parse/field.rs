@@ -44,6 +44,13 @@ pub(super) fn test(node: &Node, checker: &mut Checker<'_>) -> Option<FieldTest> 
     if let Some(value) = node.get("contains") {
         return Some(FieldTest::Contains(value.value()));
     }
+    if let Some(value) = node.get("mentions") {
+        return Some(FieldTest::Mentions(value.value()));
+    }
+    if let Some(other) = node.get("sameAs") {
+        is_pointer(other.text()?, other.mark, "/status/conditions/type=Valid/message", checker);
+        return Some(FieldTest::SameAs(other.text()?.to_owned()));
+    }
     if let Some(key) = text(node, "sortedBy") {
         return Some(FieldTest::SortedBy(key.to_owned()));
     }

@@ -65,6 +65,22 @@ fn a_mirror_is_a_field_of_the_status(#[case] name: &str, #[case] pointer: &str) 
     assert_eq!((mirror.pointer.as_str(), mirror.test), (pointer, FieldTest::Current));
 }
 
+#[rstest]
+#[case::same("sameAs: /status/phase", FieldTest::SameAs("/status/phase".to_owned()))]
+#[case::mentions("mentions: a name", FieldTest::Mentions(json!("a name")))]
+fn a_field_may_be_held_against_others(#[case] test: &str, #[case] expected: FieldTest) {
+    let field = subject(&format!("{{fields: [{{at: /status/text, {test}}}]}}")).fields[0].clone();
+    assert_eq!((field.pointer.as_str(), field.test), ("/status/text", expected));
+    let found = read(&format!("{{mirrors: {{text: {{{test}}}}}}}")).unwrap_err();
+    assert!(found[0].2.starts_with("unknown field of a Value"), "{found:?}");
+}
+
+#[test]
+fn what_a_field_is_held_against_has_a_place() {
+    let found = read("{fields: [{at: /status/text, sameAs: status/phase}]}").unwrap_err();
+    assert_eq!(found[0].2, "`status/phase` is not a JSON pointer");
+}
+
 #[test]
 fn current_is_a_word_of_mirrors_alone() {
     let condition = subject("{Accepted: {fields: {phase: current}}}").conditions["Accepted"].clone();

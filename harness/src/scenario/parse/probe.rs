@@ -354,7 +354,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
     if let Some(seen) = node.get("seen").and_then(|seen| seen.get("messages")).filter(|_| over != Over::Grpc) {
         checker.report(seen.mark, "`messages` are seen of calls only".to_owned(), None);
     }
-    let foreign: &[&str] = if over == Over::Grpc { &["status", "prefer"] } else { &["code", "messages"] };
+    let foreign: &[&str] = if over == Over::Grpc { &["status", "prefer", "body"] } else { &["code", "messages"] };
     if let Some((key, _)) = node.entries().iter().find(|(k, _)| foreign.contains(&k.name.as_str())) {
         let of = if over == Over::Grpc { "a call; it ends with a `code`" } else { "HTTP; it is for calls" };
         checker.report(key.mark, format!("`{}` has no meaning for {of}", key.name), None);
@@ -384,6 +384,7 @@ fn answer(node: &Node, over: Over, names: &Names, checker: &mut Checker<'_>) -> 
         headers: header_tests(node.get("headers")),
         trailers: header_tests(node.get("trailers")),
         messages: integer(node, "messages").and_then(|n| u32::try_from(n).ok()),
+        body: text(node, "body").map(|body| body.trim().to_owned()),
         seen_proto: seen.and_then(|s| text(s, "proto")).map(str::to_owned),
         server_name: seen.and_then(|s| text(s, "tls")).map(str::to_owned),
         client_name: seen.and_then(|s| text(s, "client")).map(str::to_owned),

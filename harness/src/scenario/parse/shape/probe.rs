@@ -127,6 +127,7 @@ static ANSWER: Table = Table {
         may("headers", Shape::Map(&HEADER), "response headers"),
         may("trailers", Shape::Map(&HEADER), "response trailers"),
         may("messages", Shape::Integer(0, 10_000), "how many messages a call is answered with"),
+        may("body", Shape::Text, "the whole body, of no backend, but for white space around it"),
         may("seen", Shape::Table(&SEEN), "what the backend saw"),
         may("certificate", Shape::Text, "a DNS name of the certificate that is presented, as it stands there"),
         may(

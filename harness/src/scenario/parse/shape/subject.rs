@@ -56,7 +56,7 @@ static FIELD: Table = Table {
     name: "Field",
     doc: "A test of one field, by JSON pointer.",
     conditions: false,
-    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty", "sortedBy", "contains"],
+    one_of: &["equals", "oneOf", "absent", "notEmpty", "empty", "sortedBy", "contains", "sameAs", "mentions"],
     fields: &[
         must("at", Shape::Text, "JSON pointer such as /status/addresses"),
         may("equals", Shape::Any, "is this value"),
@@ -66,6 +66,8 @@ static FIELD: Table = Table {
         may("empty", Shape::Bool, "is not there, or empty"),
         may("sortedBy", Shape::Text, "is a list in ascending order of this field"),
         may("contains", Shape::Any, "is a list that holds this value"),
+        may("sameAs", Shape::Text, "is what stands at this JSON pointer of the same object, where something does"),
+        may("mentions", Shape::Text, "is a text that has this one in it, in whatever case"),
         LEVEL,
     ],
 };
