@@ -92,6 +92,8 @@ const UNSEEN: &[(Reference, &str, &[&str])] = &[
     ),
     // Nothing is sent again there.
     (Reference::Aso, "design", &["observes-backwards", "renews-time-when-resending"]),
+    // What ships serves hosts that are wildcards.
+    (Reference::Contour, "current", &["accepts-wildcards"]),
     // It has no word on finalizers, nor on annotations of operations.
     (Reference::Aso, "design", &["claims-before-owner", "keeps-operation"]),
     // What ships merges such policies, so that none of them conflict.

@@ -16,10 +16,14 @@ use crate::tampering::Spoils;
 use crate::{KnownFault, KnownVariant, Testbed, TestbedError, TestbedOptions, UnknownBehaviour};
 
 /// What it is set to, by the names that the dialect has for it.
-pub const FEATURES: [&str; 4] = ["RootNamespaces", "FallbackCertificate", "FallbackNotDelegated", "FallbackNotValid"];
+pub const FEATURES: [&str; 5] =
+    ["RootNamespaces", "FallbackCertificate", "FallbackNotDelegated", "FallbackNotValid", "ExternalNames"];
 
 /// What namespaces are called at the end in which it wants no roots.
 const ROOTLESS: &str = "-closed";
+
+/// What namespaces are called at the end in which it takes Services that are names of others.
+const NAMED: &str = "-named";
 
 /// Where the Secrets of its operator are.
 const OPERATOR: &str = "operator";
@@ -80,7 +84,8 @@ impl ContourTestbed {
         let address = IpAddr::V4(Ipv4Addr::new(a, b, c, 1));
         set_up(&testbed.client()).await?;
         let fallbacks = FALLBACKS.map(|(end, secret)| (end.to_owned(), format!("{OPERATOR}/{secret}"))).to_vec();
-        let settings = Settings { edition, rootless: Some(ROOTLESS.to_owned()), fallbacks, ..Settings::at(address) };
+        let (rootless, named) = (Some(ROOTLESS.to_owned()), Some(NAMED.to_owned()));
+        let settings = Settings { edition, rootless, named, fallbacks, ..Settings::at(address) };
         let contour = Contour::start(testbed.client(), Arc::clone(&testbed.proxy), envoy.gate, settings, &behaviour);
         Ok(ContourTestbed { contour, testbed })
     }

@@ -49,7 +49,12 @@ api! {
         crl_secret: String,
     }
     /// `authorization`.
-    Authorization { extension_ref: ExtensionRef, auth_policy: Option<AuthorizationPolicy>, fail_open: bool, }
+    Authorization {
+        extension_ref: ExtensionRef,
+        auth_policy: Option<AuthorizationPolicy>,
+        response_timeout: String,
+        fail_open: bool,
+    }
     /// `authPolicy`, of a root and of a route.
     AuthorizationPolicy { disabled: bool, }
     /// `extensionRef`.
@@ -123,6 +128,7 @@ api! {
         permit_insecure: bool,
         auth_policy: Option<AuthorizationPolicy>,
         timeout_policy: Option<TimeoutPolicy>,
+        retry_policy: Option<RetryPolicy>,
         rate_limit_policy: Option<serde_json::Value>,
         health_check_policy: Option<HealthCheckPolicy>,
         load_balancer_policy: Option<LoadBalancerPolicy>,
@@ -151,6 +157,8 @@ api! {
     }
     /// `timeoutPolicy`.
     TimeoutPolicy { response: String, idle: String, idle_connection: String, }
+    /// `retryPolicy`.
+    RetryPolicy { count: i64, per_try_timeout: String, retry_on: Vec<String>, retriable_status_codes: Vec<u16>, }
     /// `healthCheckPolicy`.
     HealthCheckPolicy { path: String, host: String, expected_statuses: Vec<StatusRange>, }
     /// `expectedStatuses[]`.

@@ -27,6 +27,8 @@ pub enum Seam {
     Write(fn() -> Write),
     /// The same, and statuses are written time and again although nothing changes.
     Restless(fn() -> Write),
+    /// This label of what is looked at gets this value.
+    Label(&'static str, &'static str),
     /// What becomes of a request.
     Exchange(fn() -> Arc<dyn Exchange>),
     /// Which definitions the API server serves.
@@ -47,6 +49,7 @@ impl Seam {
             Self::Snapshot(_) => "snapshot",
             Self::Outcome(_) => "outcome",
             Self::Write(_) | Self::Restless(_) => "write",
+            Self::Label(..) => "label",
             Self::Exchange(_) => "exchange",
             Self::Definitions(_) => "definitions",
         }
@@ -176,6 +179,7 @@ impl Behaviour {
                     seams.touches.push(make());
                     seams.restless = true;
                 }
+                Seam::Label(label, value) => seams.label = Some((*label, *value)),
                 Seam::Exchange(_) | Seam::Definitions(_) => {}
             }
         }
@@ -194,6 +198,8 @@ pub struct Seams {
     pub writes: Vec<Write>,
     /// The same, once it is dated.
     pub touches: Vec<Write>,
+    /// The label of what is looked at that is written over, and its value.
+    pub label: Option<(&'static str, &'static str)>,
     /// Whether there are rounds without a change.
     pub restless: bool,
     /// Who changes what is written, if anybody does.

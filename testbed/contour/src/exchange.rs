@@ -9,6 +9,7 @@ use gateproof_proxy::compiled::CompiledRoute;
 use gateproof_proxy::config::Hostname;
 use gateproof_proxy::exchange::{BackendChoice, MatchOutcome, RequestHead, Unreached};
 use gateproof_proxy::routing::Routing;
+use http::header::UPGRADE;
 use http::{Response, StatusCode};
 
 use crate::gate::Gate;
@@ -35,7 +36,7 @@ impl Exchange for Envoy {
     }
 
     fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
-        let from = request.connection.peer.ip();
+        let from = (request.connection.peer.ip(), request.headers.contains_key(UPGRADE));
         match self.gate.refuses(&request.host, route.rule.id.rule, from, Instant::now()) {
             Some(status) => BackendChoice::Fail { backend: None, status, reason: "it is turned away".to_owned() },
             None => drawn,

@@ -12,6 +12,8 @@ pub struct Guard {
     pub addresses: Option<Addresses>,
     /// How many may come; not given: as many as like.
     pub limit: Option<Limit>,
+    /// Whether they may ask for a WebSocket.
+    pub upgrades: bool,
 }
 
 /// From where requests may come.
@@ -90,13 +92,16 @@ impl Gate {
     }
 
     /// The status that a request is turned away with, if it is.
-    pub fn refuses(&self, host: &str, route: usize, from: IpAddr, now: Instant) -> Option<u16> {
+    pub fn refuses(&self, host: &str, route: usize, (from, upgrades): (IpAddr, bool), now: Instant) -> Option<u16> {
         let guards = self.0.guards.read().unwrap_or_else(PoisonError::into_inner);
         let by_wildcard = || guards.get(&format!("*.{}", host.split_once('.')?.1));
         let guard = guards.get(host).or_else(by_wildcard)?.get(route)?;
         if let Some(Addresses { allows, ranges }) = &guard.addresses
             && ranges.iter().any(|range| range.has(from)) != *allows
         {
+            return Some(403);
+        }
+        if upgrades && !guard.upgrades {
             return Some(403);
         }
         let limit = guard.limit.as_ref()?;
@@ -158,19 +163,29 @@ mod tests {
     #[case::not_denied(false, "11.0.0.1", None)]
     fn requests_are_let_in_by_their_address(#[case] allows: bool, #[case] from: &str, #[case] expected: Option<u16>) {
         let addresses = Addresses { allows, ranges: vec![Range::parse("10.0.0.0/8").unwrap()] };
-        let gate = gate(Guard { addresses: Some(addresses), limit: None });
-        let refuses = |host, route| gate.refuses(host, route, from.parse().unwrap(), Instant::now());
+        let gate = gate(Guard { addresses: Some(addresses), ..Guard::default() });
+        let refuses = |host, route| gate.refuses(host, route, (from.parse().unwrap(), false), Instant::now());
         assert_eq!(refuses("a.demo.example", 1), expected);
         assert_eq!((refuses("a.demo.example", 0), refuses("demo.example", 1)), (None, None));
+    }
+
+    #[rstest]
+    #[case(true, None)]
+    #[case(false, Some(403))]
+    fn websockets_are_for_those_who_may(#[case] upgrades: bool, #[case] expected: Option<u16>) {
+        let gate = gate(Guard { upgrades, ..Guard::default() });
+        let refuses = |asks| gate.refuses("a.demo.example", 1, (IpAddr::from([10, 0, 0, 1]), asks), Instant::now());
+        assert_eq!((refuses(true), refuses(false)), (expected, None));
     }
 
     #[test]
     fn a_window_has_so_many_requests_and_a_burst_once() {
         let (window, of) = (Duration::from_mins(1), "demo.example".to_owned());
         let gate =
-            gate(Guard { addresses: None, limit: Some(Limit { of, requests: 1, burst: 1, window, status: 429 }) });
+            gate(Guard { limit: Some(Limit { of, requests: 1, burst: 1, window, status: 429 }), ..Guard::default() });
         let start = Instant::now();
-        let refuses = |after| gate.refuses("a.demo.example", 1, IpAddr::from([10, 0, 0, 1]), start + after);
+        let from = (IpAddr::from([10, 0, 0, 1]), false);
+        let refuses = |after| gate.refuses("a.demo.example", 1, from, start + after);
         let seen = [0, 1, 2, 60, 61].map(|seconds| refuses(Duration::from_secs(seconds)));
         assert_eq!(seen, [None, None, Some(429), None, Some(429)]);
     }

@@ -9,6 +9,7 @@ use gateproof_runtime::object::Kind as _;
 use gateproof_runtime::watch::Watches;
 use gateproof_runtime::write;
 use kube::Client;
+use kube::api::{Patch, PatchParams};
 use kube::runtime::watcher::DefaultBackoff;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -115,6 +116,16 @@ impl Hand {
             };
             if let Err(error) = write::status(&self.client, *kind, live, merge).await {
                 failure = Err(error);
+            }
+            if let Some((label, value)) = self.seams.label
+                && live["metadata"]["labels"][label].as_str().is_some_and(|before| before != value)
+            {
+                let patch = Patch::Merge(serde_json::json!({"metadata": {"labels": {label: value}}}));
+                let of = kind.api(self.client.clone(), namespace);
+                // One that is gone by now needs none.
+                if let Err(error) = of.patch(name, &PatchParams::default(), &patch).await {
+                    tracing::warn!(%error, "a label was not taken");
+                }
             }
         }
         failure

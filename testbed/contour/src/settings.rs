@@ -41,6 +41,9 @@ pub struct Settings {
     /// What namespaces are called at the end in which there are no roots; not given: there may be roots anywhere. Contour is told those
     /// that may have some (`--root-namespaces`), of which nobody knows the names while a run makes them up.
     pub rootless: Option<String>,
+    /// What namespaces are called at the end of which Services that are names of others are taken (`enableExternalNameService`); not given:
+    /// those of none. Contour takes them everywhere or nowhere.
+    pub named: Option<String>,
     /// The Secret for handshakes without a name (`tls.fallback-certificate`), as `namespace/name`, by what the namespaces are called at
     /// the end whose roots have it. Contour is told one for all of them.
     pub fallbacks: Vec<(String, String)>,
@@ -51,8 +54,14 @@ impl Settings {
     #[must_use]
     pub fn at(address: IpAddr) -> Settings {
         let class = "contour".to_owned();
-        let fallbacks = Vec::new();
-        Settings { edition: Edition::Current, address, http: 80, https: 443, class, rootless: None, fallbacks }
+        let (edition, fallbacks) = (Edition::Current, Vec::new());
+        Settings { edition, address, http: 80, https: 443, class, rootless: None, named: None, fallbacks }
+    }
+
+    /// Whether Services of a namespace are taken that are names of others.
+    #[must_use]
+    pub fn takes_names(&self, namespace: &str) -> bool {
+        self.named.as_ref().is_some_and(|end| namespace.ends_with(end.as_str()))
     }
 
     /// The Secret for handshakes without a name that the roots of a namespace have.

@@ -115,7 +115,7 @@ impl Client {
             None => Some(self.shared.exchange.on_backend(head, route, BackendChoice::of(route, route.draw_backend()))),
         };
         let backend = match &choice {
-            Some(BackendChoice::Forward { backend, .. }) => Some(*backend),
+            Some(BackendChoice::Forward { backend, .. } | BackendChoice::Answer { backend, .. }) => Some(*backend),
             Some(BackendChoice::Fail { backend, .. }) => *backend,
             None => None,
         };
@@ -203,7 +203,7 @@ impl Client {
         let client_side = hyper::upgrade::on(&mut request);
         let (mut parts, incoming) = request.into_parts();
         let backend = match &choice {
-            BackendChoice::Forward { backend, .. } => Some(*backend),
+            BackendChoice::Forward { backend, .. } | BackendChoice::Answer { backend, .. } => Some(*backend),
             BackendChoice::Fail { backend, .. } => *backend,
         };
         if let Err(reason) = self.rewrite(&mut parts, head, route, predicate, backend) {
@@ -215,6 +215,10 @@ impl Client {
             self.shared.tasks.spawn(mirror::drain(original));
             let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             return failure(head, route, status, reason);
+        }
+        if let BackendChoice::Answer { status, body, .. } = &choice {
+            self.shared.tasks.spawn(mirror::drain(original));
+            return told(StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body);
         }
         let sending = Sending { shared: &self.shared, head, route, arrived };
         match sending.send(parts, original, &choice).await {
@@ -316,7 +320,12 @@ fn own(head: &RequestHead, status: StatusCode, reason: &str) -> Response<Body> {
 }
 
 fn text(status: StatusCode, reason: &str) -> Response<Body> {
-    let mut response = Response::new(body::full(format!("{reason}\n")));
+    told(status, &format!("{reason}\n"))
+}
+
+/// An answer that says this and nothing else.
+fn told(status: StatusCode, body: &str) -> Response<Body> {
+    let mut response = Response::new(body::full(body.to_owned()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response

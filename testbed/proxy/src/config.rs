@@ -395,6 +395,13 @@ pub enum BackendTarget {
         /// Why, as a sentence for people.
         reason: String,
     },
+    /// Nowhere either: the proxy says what it was told to say.
+    Answer {
+        /// The status code.
+        status: u16,
+        /// The whole body.
+        body: String,
+    },
 }
 
 impl BackendTarget {
@@ -402,7 +409,7 @@ impl BackendTarget {
     pub fn endpoints(&self) -> &[SocketAddr] {
         match self {
             Self::Endpoints(all) | Self::H2cEndpoints(all) | Self::Tls { endpoints: all, .. } => all,
-            Self::Fail { .. } => &[],
+            Self::Fail { .. } | Self::Answer { .. } => &[],
         }
     }
 

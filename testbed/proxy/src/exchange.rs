@@ -106,6 +106,15 @@ pub enum BackendChoice {
         /// Why, for the body.
         reason: String,
     },
+    /// Answer what the proxy was told to say.
+    Answer {
+        /// The position of the backend in the rule; its filters apply.
+        backend: usize,
+        /// The status code.
+        status: u16,
+        /// The whole body.
+        body: String,
+    },
 }
 
 impl BackendChoice {
@@ -127,6 +136,9 @@ impl BackendChoice {
             Some(BackendTarget::Fail { status, reason }) => {
                 let reason = format!("backend {id}: {reason}");
                 return BackendChoice::Fail { backend: Some(index), status: *status, reason };
+            }
+            Some(BackendTarget::Answer { status, body }) => {
+                return BackendChoice::Answer { backend: index, status: *status, body: body.clone() };
             }
             None => Err("the drawn backend does not exist".to_owned()),
         };

@@ -44,6 +44,7 @@ pub fn start(
                 tracing::debug!(mirror = mirror.id, reason, "copy dropped");
                 continue;
             }
+            BackendTarget::Answer { .. } => continue,
         };
         let endpoints = mirror.target.endpoints();
         if endpoints.is_empty() {

@@ -59,6 +59,18 @@ async fn a_listener_does_not_borrow_rules_of_a_less_specific_one() {
 }
 
 #[tokio::test]
+async fn an_answer_says_what_it_was_told_and_no_more() {
+    let bed = Bed::new(&[]).await;
+    for (status, body) in [(410, "gone for good"), (201, "")] {
+        let target = BackendTarget::Answer { status, body: body.to_owned() };
+        let backend = Backend { target, ..failing(500, "never") };
+        let address = bed.apply(http(vec![host("", vec![route("rule", vec![backend])])])).await;
+        let answer = get(address, "foo.example.com", "/").await;
+        assert_eq!((answer.status.as_u16(), answer.body.as_str()), (status, body));
+    }
+}
+
+#[tokio::test]
 async fn failures_say_which_rule_and_why() {
     let bed = Bed::new(&["one"]).await;
     let weightless = Backend { weight: 0, ..bed.backend(0) };

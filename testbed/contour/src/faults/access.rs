@@ -46,6 +46,24 @@ pub(super) const FAULTS: &[Fault] = &[
         |_, _, outcome| forget_reason(outcome, "RemoteJWKSCACertificateNotDelegated")
     ),
     edit!(
+        "accepts-odd-ports-of-keys",
+        "Says nothing of keys at a port that is beyond all numbers.",
+        ["HTTPPROXY-K15"],
+        |_, _, outcome| forget_reason(outcome, "RemoteJWKSPortInvalid")
+    ),
+    edit!(
+        "accepts-odd-times-of-keys",
+        "Says nothing of a time for keys to come in that cannot be read.",
+        ["HTTPPROXY-K15"],
+        |_, _, outcome| forget_reason(outcome, "RemoteJWKSTimeoutInvalid")
+    ),
+    edit!(
+        "accepts-odd-ages-of-keys",
+        "Says nothing of a time to keep keys for that cannot be read.",
+        ["HTTPPROXY-K15"],
+        |_, _, outcome| forget_reason(outcome, "RemoteJWKSCacheDurationInvalid")
+    ),
+    edit!(
         "accepts-unknown-providers",
         "Says nothing of a route that asks for a provider of tokens which nobody declares.",
         ["HTTPPROXY-K15"],
@@ -68,6 +86,39 @@ pub(super) const FAULTS: &[Fault] = &[
         "Says nothing of an authorization by an ExtensionService that is not there.",
         ["HTTPPROXY-C38"],
         |_, _, outcome| forget_reason(outcome, "ExtensionServiceNotFound")
+    ),
+    edit!(
+        "accepts-odd-times-of-authorizers",
+        "Says nothing of a time for an authorization to come in that cannot be read.",
+        ["HTTPPROXY-C38"],
+        |_, _, outcome| forget_reason(outcome, "AuthResponseTimeoutInvalid")
+    ),
+    edit!(
+        "accepts-fallbacks-beside-authorization",
+        "Says nothing of a fallback certificate beside an authorization or tokens.",
+        ["HTTPPROXY-K03"],
+        |snapshot, _, outcome| {
+            for ((kind, namespace, name), verdict) in &mut outcome.verdicts {
+                let host = snapshot.get(*kind, namespace, name).map(|proxy| &proxy["spec"]["virtualhost"]);
+                if host.is_some_and(|host| host["authorization"].is_object() || host["jwtProviders"].is_array()) {
+                    verdict.errors.retain(|error| error.reason != "TLSIncompatibleFeatures");
+                }
+            }
+        }
+    ),
+    edit!(
+        "accepts-undelegated-authorities-of-clients",
+        "Says nothing where the authority of clients is of a namespace that does not delegate it.",
+        ["HTTPPROXY-K04", "HTTPPROXY-C13"],
+        |snapshot, _, outcome| {
+            for ((kind, namespace, name), verdict) in &mut outcome.verdicts {
+                let proxy = snapshot.get(*kind, namespace, name);
+                let authority = "/spec/virtualhost/tls/clientValidation/caSecret";
+                if proxy.is_some_and(|proxy| text(proxy, authority).contains('/')) {
+                    verdict.errors.retain(|error| error.reason != "DelegationNotPermitted");
+                }
+            }
+        }
     ),
     edit!("serves-without-tokens", "Serves whoever shows no token.", ["HTTPPROXY-K16"], |_, _, outcome| {
         routes(outcome).for_each(|route| route.jwt = None);

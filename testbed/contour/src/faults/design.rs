@@ -16,6 +16,9 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     ),
+    edit!("accepts-wildcards", "Says nothing of a host that is a wildcard.", ["HTTPPROXY-33"], |_, _, outcome| {
+        verdicts(outcome).for_each(|verdict| verdict.errors.retain(|error| error.reason != "FQDNNotValid"));
+    }),
     edit!(
         "calls-missing-services-unresolved",
         "Says ServiceUnresolvedReference where the document has ServiceNotFound.",

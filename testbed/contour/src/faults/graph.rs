@@ -70,6 +70,9 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     ),
+    view!("takes-no-names", "Takes no Service that is another name.", ["HTTPPROXY-K27"], |snapshot| {
+        snapshot.objects.retain(|key, object| key.0 != Kind::Service || text(object, "/spec/type") != "ExternalName");
+    }),
     view!("ignores-delegations", "Uses Secrets of every namespace, delegated or not.", ["HTTPPROXY-C13"], |snapshot| {
         let secrets = secrets(snapshot);
         for (namespace, name) in secrets {

@@ -66,6 +66,41 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     ),
+    write_status!(
+        "observes-what-is-to-come",
+        "Has a generation in observedGeneration that the object does not have yet.",
+        ["HTTPPROXY-50", "HTTPPROXY-INV-7"],
+        |live, status| {
+            if let Some(condition) = valid(status) {
+                condition["observedGeneration"] =
+                    live["metadata"]["generation"].as_i64().map(|generation| generation + 1).into();
+            }
+        }
+    ),
+    write_status!(
+        "takes-valid-away-first",
+        "Takes Valid away after an edit, and writes it anew a version later.",
+        ["HTTPPROXY-20"],
+        {
+            let mut seen: BTreeSet<String> = BTreeSet::new();
+            move |live, status| {
+                let metadata = &live["metadata"];
+                let is_new = seen.insert(format!("{}/{}", metadata["uid"], metadata["generation"]));
+                if let Some(conditions) = status["conditions"].as_array_mut()
+                    && is_new
+                    && metadata["generation"].as_i64() > Some(1)
+                {
+                    conditions.retain(|condition| condition["type"] != "Valid");
+                }
+            }
+        }
+    ),
+    Fault {
+        name: "relabels-what-it-looks-at",
+        summary: "Writes over a label of what it looks at.",
+        clauses: &["HTTPPROXY-INV-11"],
+        seam: Seam::Label("team", "proxies"),
+    },
     Fault {
         name: "writes-all-the-time",
         summary: "Writes every status again although nothing changes but the time in it.",

@@ -220,6 +220,36 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     }),
+    edit!("says-nothing-itself", "Gives direct responses without their body.", ["HTTPPROXY-C33"], |_, _, outcome| {
+        routes(outcome).for_each(|route| route.says = None);
+    }),
+    edit!("waits-for-ever", "Waits as long as a service takes.", ["HTTPPROXY-K24"], |_, _, outcome| {
+        routes(outcome).for_each(|route| route.timeout = None);
+    }),
+    edit!("asks-once", "Asks no service again that failed.", ["HTTPPROXY-K26"], |_, _, outcome| {
+        routes(outcome).for_each(|route| route.retry = None);
+    }),
+    edit!(
+        "asks-again-and-again",
+        "Asks a service again that failed once more than it may.",
+        ["HTTPPROXY-K26"],
+        |_, _, outcome| {
+            for retry in routes(outcome).filter_map(|route| route.retry.as_mut()) {
+                retry.how.attempts += 1;
+            }
+        }
+    ),
+    edit!("opens-no-websockets", "Opens no WebSocket.", ["HTTPPROXY-K25"], |_, _, outcome| {
+        routes(outcome).for_each(|route| route.guard.upgrades = false);
+    }),
+    edit!(
+        "opens-every-websocket",
+        "Opens WebSockets where they are not switched on, too.",
+        ["HTTPPROXY-K25"],
+        |_, _, outcome| {
+            routes(outcome).for_each(|route| route.guard.upgrades = true);
+        }
+    ),
     edit!("asks-clients-for-nothing", "Asks no client for a certificate.", ["HTTPPROXY-K04"], |_, _, outcome| {
         for secure in outcome.hosts.iter_mut().filter_map(|host| host.secure.as_mut()) {
             secure.clients = None;

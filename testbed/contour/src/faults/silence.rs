@@ -1,8 +1,32 @@
 //! What is wrong, and nobody is told.
 
+use gateproof_runtime::object::items;
+
 use super::{edit, forget, forget_reason, verdicts};
 use crate::behaviour::Fault;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Snapshot};
+use crate::reconcile::Outcome;
+
+/// Tells nothing of a reason where an include of the HTTPProxy asks this sort of condition.
+fn forget_of_includes(snapshot: &Snapshot, outcome: &mut Outcome, sort: &str, reason: &str) {
+    for ((kind, namespace, name), verdict) in &mut outcome.verdicts {
+        let Some(proxy) = snapshot.get(*kind, namespace, name) else { continue };
+        let mut asked = items(proxy, "/spec/includes").flat_map(|include| items(include, "/conditions"));
+        if asked.any(|condition| condition.get(sort).is_some()) {
+            verdict.errors.retain(|error| error.reason != reason);
+        }
+    }
+}
+
+/// Tells nothing of a reason where a route of the HTTPProxy has something at this place.
+fn forget_of_routes(snapshot: &Snapshot, outcome: &mut Outcome, place: &str, reason: &str) {
+    for ((kind, namespace, name), verdict) in &mut outcome.verdicts {
+        let Some(proxy) = snapshot.get(*kind, namespace, name) else { continue };
+        if items(proxy, "/spec/routes").any(|route| route.pointer(place).is_some()) {
+            verdict.errors.retain(|error| error.reason != reason);
+        }
+    }
+}
 
 pub(super) const FAULTS: &[Fault] = &[
     edit!("accepts-orphans", "Calls an HTTPProxy valid that no root leads to.", ["HTTPPROXY-C16"], |_, _, outcome| {
@@ -15,6 +39,12 @@ pub(super) const FAULTS: &[Fault] = &[
         |_, _, outcome| forget(outcome, |error| {
             error.r#type == "ServiceError" && error.reason == "ServiceUnresolvedReference"
         })
+    ),
+    edit!(
+        "accepts-names-of-the-machine",
+        "Says nothing of a Service that is another name for the machine itself.",
+        ["HTTPPROXY-K27"],
+        |_, _, outcome| forget(outcome, |error| error.message.contains("of the machine itself"))
     ),
     edit!(
         "accepts-missing-services-of-streams",
@@ -127,6 +157,20 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
+        "accepts-patterns-in-includes",
+        "Says nothing of a regular expression in an include.",
+        ["HTTPPROXY-C28"],
+        |snapshot, _, outcome| forget_of_includes(snapshot, outcome, "regex", "PathMatchConditionsNotValid")
+    ),
+    edit!(
+        "accepts-odd-queries-of-includes",
+        "Says nothing of conditions of includes about query parameters that contradict each other.",
+        ["HTTPPROXY-C27"],
+        |snapshot, _, outcome| {
+            forget_of_includes(snapshot, outcome, "queryParameter", "QueryParameterMatchConditionsNotValid");
+        }
+    ),
+    edit!(
         "accepts-odd-request-headers",
         "Says nothing of what cannot be done to headers of requests.",
         ["HTTPPROXY-C29", "HTTPPROXY-40", "HTTPPROXY-48"],
@@ -185,6 +229,14 @@ pub(super) const FAULTS: &[Fault] = &[
         ["HTTPPROXY-C34"],
         |_, _, outcome| {
             forget(outcome, |error| error.r#type == "CORSError");
+        }
+    ),
+    edit!(
+        "accepts-odd-ages-of-cors",
+        "Says nothing of an age of CORS that cannot be read.",
+        ["HTTPPROXY-C34"],
+        |_, _, outcome| {
+            forget(outcome, |error| error.r#type == "CORSError" && error.message.contains("duration"));
         }
     ),
     edit!(
@@ -273,6 +325,23 @@ pub(super) const FAULTS: &[Fault] = &[
                     .contains(&&*error.reason)
             });
         }
+    ),
+    edit!(
+        "accepts-odd-cookies-of-services",
+        "Says nothing of what cannot be done to cookies for one service of a route.",
+        ["HTTPPROXY-K11"],
+        |snapshot, _, outcome| forget_of_routes(
+            snapshot,
+            outcome,
+            "/services/0/cookieRewritePolicies",
+            "CookieRewritePoliciesInvalid"
+        )
+    ),
+    edit!(
+        "accepts-odd-local-limits",
+        "Says nothing of a limit that the data path counts and that cannot be read.",
+        ["HTTPPROXY-K11"],
+        |snapshot, _, outcome| forget_of_routes(snapshot, outcome, "/rateLimitPolicy/local", "RateLimitPolicyNotValid")
     ),
     edit!(
         "accepts-authorization-in-clear-text",

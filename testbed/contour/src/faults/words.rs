@@ -200,6 +200,32 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     write_status!(
+        "describes-in-general",
+        "Says in description that an HTTPProxy is valid or invalid, and nothing more.",
+        ["HTTPPROXY-03"],
+        |_, status| {
+            if status["currentStatus"] != "orphaned" {
+                status["description"] = status["currentStatus"].clone();
+            }
+        }
+    ),
+    write_status!(
+        "describes-orphans-in-general",
+        "Says in description that something is wrong with an orphan, and not that it is one.",
+        ["HTTPPROXY-INV-6"],
+        |_, status| {
+            let message = valid(status).map(|condition| condition["message"].clone());
+            if let Some(message) = message.filter(|_| status["currentStatus"] == "orphaned") {
+                status["description"] = message;
+            }
+        }
+    ),
+    edit!("names-nothing", "Says that something is wrong, and not with what.", ["HTTPPROXY-K23"], |_, _, outcome| {
+        for error in verdicts(outcome).flat_map(|verdict| &mut verdict.errors) {
+            error.message = "something is wrong".to_owned();
+        }
+    }),
+    write_status!(
         "counts-reasons",
         "Says MultipleReasons where several things are wrong.",
         ["HTTPPROXY-INV-2"],

@@ -27,12 +27,17 @@ pub(super) fn authorized(
         return Err(());
     }
     let home = if reference.namespace.is_empty() { &proxy.namespace } else { &reference.namespace };
-    if extensions.get(&(home.clone(), reference.name.clone())) == Some(&true) {
-        return Ok(!authorization.fail_open);
+    if extensions.get(&(home.clone(), reference.name.clone())) != Some(&true) {
+        let message = format!("there is no valid ExtensionService {home}/{}", reference.name);
+        round.verdict(proxy).error("AuthError", "ExtensionServiceNotFound", message);
+        return Err(());
     }
-    let message = format!("there is no valid ExtensionService {home}/{}", reference.name);
-    round.verdict(proxy).error("AuthError", "ExtensionServiceNotFound", message);
-    Err(())
+    if let Err(why) = policies::span(&authorization.response_timeout) {
+        let message = format!("responseTimeout of authorization: {why}");
+        round.verdict(proxy).error("AuthError", "AuthResponseTimeoutInvalid", message);
+        return Err(());
+    }
+    Ok(!authorization.fail_open)
 }
 
 /// Whether the providers of tokens are told apart, and their keys can be had.
@@ -66,6 +71,10 @@ fn remote_keys(round: &Round<'_>, proxy: &Proxy, remote: &RemoteKeys) -> Result<
     let no_scheme = |scheme: &str| ("RemoteJWKSSchemeInvalid", format!("{scheme:?} is neither http nor https"));
     let address = Url::parse(&remote.uri).map_err(|why| match why {
         ParseError::RelativeUrlWithoutBase => no_scheme(""),
+        // A port of digits is one, unless no number can be made of it.
+        ParseError::InvalidPort if has_long_port(&remote.uri) => {
+            ("RemoteJWKSPortInvalid", format!("{}: its port is no number", remote.uri))
+        }
         why => ("RemoteJWKSURIInvalid", format!("{}: {why}", remote.uri)),
     })?;
     if !["http", "https"].contains(&address.scheme()) {
@@ -87,6 +96,13 @@ fn remote_keys(round: &Round<'_>, proxy: &Proxy, remote: &RemoteKeys) -> Result<
     policies::duration(&remote.timeout).map_err(|why| ("RemoteJWKSTimeoutInvalid", why))?;
     policies::duration(&remote.cache_duration).map_err(|why| ("RemoteJWKSCacheDurationInvalid", why))?;
     Ok(())
+}
+
+/// Whether an address has a port of digits that is beyond all numbers.
+fn has_long_port(address: &str) -> bool {
+    let authority = address.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+    let port = authority.and_then(|authority| authority.rsplit_once(':')).map_or("", |(_, port)| port);
+    !port.is_empty() && port.chars().all(|c| c.is_ascii_digit()) && port.parse::<i64>().is_err()
 }
 
 /// What filters by address come to; nothing where there are none. Each that is no range of addresses is told.

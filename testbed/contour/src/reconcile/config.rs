@@ -5,8 +5,8 @@ use std::time::Duration;
 use gateproof_proxy::Config;
 use gateproof_proxy::config::{
     Backend, BackendTarget, Certificate, ClientValidation, Cors, Filter, Hostname, HttpListener, Listener, Protocol,
-    RequestMatch, RequestRedirect, Route, RouteId, StreamListener, StreamRoute, TcpBackend, Timeouts, TlsListener,
-    TlsPort, VirtualHost,
+    RequestMatch, RequestRedirect, Retry, Route, RouteId, StreamListener, StreamRoute, TcpBackend, Timeouts,
+    TlsListener, TlsPort, VirtualHost,
 };
 
 use crate::gate::Guard;
@@ -51,8 +51,12 @@ pub struct HostRoute {
     pub filters: Vec<Filter>,
     /// What becomes of them.
     pub answer: Answer,
+    /// What an answer of the proxy's own says, where that is given.
+    pub says: Option<String>,
     /// How long an answer may take.
     pub timeout: Option<Duration>,
+    /// How often a service is asked again that fails.
+    pub retry: Option<Retries>,
     /// Whether clear text is sent to TLS.
     pub enforces_tls: bool,
     /// The provider whose token is asked for, over TLS. Its keys are never fetched, so no token will do.
@@ -61,6 +65,15 @@ pub struct HostRoute {
     pub is_open: bool,
     /// Which of them are turned away.
     pub guard: Guard,
+}
+
+/// How often a service is asked again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retries {
+    /// How often, and after what.
+    pub how: Retry,
+    /// How long each try may take.
+    pub each: Option<Duration>,
 }
 
 /// What becomes of requests.
@@ -155,6 +168,7 @@ fn virtual_host(host: &Host, in_clear_text: bool) -> VirtualHost {
             None if !in_clear_text && authorizes && !route.is_open => Answer::Status(403),
             None => route.answer.clone(),
         };
+        let is_its_own = answer == route.answer;
         let mut filters = route.filters.clone();
         if let Some(cors) = &host.cors {
             filters.insert(0, Filter::Cors(cors.clone()));
@@ -167,12 +181,15 @@ fn virtual_host(host: &Host, in_clear_text: bool) -> VirtualHost {
                 filters.push(Filter::RequestRedirect(redirect));
                 Vec::new()
             }
-            Answer::Status(status) => vec![Backend {
-                id: route.of.clone(),
-                weight: 1,
-                target: BackendTarget::Fail { status, reason: "the proxy itself answers".to_owned() },
-                filters: Vec::new(),
-            }],
+            Answer::Status(status) => {
+                // What is turned away is told nothing of that.
+                let says = route.says.clone().filter(|_| is_its_own);
+                let target = match says {
+                    Some(body) => BackendTarget::Answer { status, body },
+                    None => BackendTarget::Fail { status, reason: "the proxy itself answers".to_owned() },
+                };
+                vec![Backend { id: route.of.clone(), weight: 1, target, filters: Vec::new() }]
+            }
         };
         Route {
             id: RouteId { namespace: namespace.to_owned(), name: name.to_owned(), rule: index },
@@ -180,8 +197,11 @@ fn virtual_host(host: &Host, in_clear_text: bool) -> VirtualHost {
             matches: vec![route.matches.clone()],
             filters,
             backends,
-            timeouts: Timeouts { request: route.timeout, backend_request: None },
-            retry: None,
+            timeouts: Timeouts {
+                request: route.timeout,
+                backend_request: route.retry.as_ref().and_then(|retry| retry.each),
+            },
+            retry: route.retry.as_ref().map(|retry| retry.how.clone()),
         }
     };
     VirtualHost {

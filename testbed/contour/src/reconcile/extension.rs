@@ -59,8 +59,8 @@ fn verdict(round: &Round<'_>, home: &str, spec: &ExtensionSpec) -> Verdict {
             .snapshot
             .get(Kind::Service, home, &target.name)
             .is_some_and(|service| text(service, "/spec/type") == "ExternalName");
-        match lookup::service(round.snapshot, home, &target.name, target.port) {
-            Err(_) if is_name => {
+        match lookup::service(round, home, &target.name, target.port) {
+            _ if is_name => {
                 let message = format!("the Service {home}/{} is an external name", target.name);
                 verdict.error("ServiceError", "UnsupportedServiceType", message);
             }

@@ -7,6 +7,7 @@ use gateproof_runtime::object::{items, namespace, text};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Round;
 use crate::api::DelegationSpec;
 use crate::kinds::{Kind, Snapshot};
 
@@ -21,8 +22,12 @@ pub(super) struct Upstream {
     pub(super) protocol: &'static str,
 }
 
+/// Names of the machine itself. What else leads there nobody looks up.
+const OWN_NAMES: [&str; 3] = ["localhost", "localhost.localdomain", "local.projectcontour.io"];
+
 /// Finds a port of a Service.
-pub(super) fn service(snapshot: &Snapshot, of: &str, service: &str, port: u16) -> Result<Upstream, String> {
+pub(super) fn service(round: &Round<'_>, of: &str, service: &str, port: u16) -> Result<Upstream, String> {
+    let snapshot = round.snapshot;
     let id = format!("{of}/{service}:{port}");
     let Some(object) = snapshot.get(Kind::Service, of, service) else {
         return Err(format!("there is no Service {of}/{service}"));
@@ -33,8 +38,12 @@ pub(super) fn service(snapshot: &Snapshot, of: &str, service: &str, port: u16) -
     if !matches!(text(found, "/protocol"), "" | "TCP") {
         return Err(format!("port {port} of the Service {of}/{service} does not carry TCP"));
     }
-    if text(object, "/spec/type") == "ExternalName" {
+    let is_name = text(object, "/spec/type") == "ExternalName";
+    if is_name && !round.settings.takes_names(of) {
         return Err(format!("the Service {of}/{service} is an external name, and these are switched off"));
+    }
+    if is_name && OWN_NAMES.contains(&text(object, "/spec/externalName")) {
+        return Err(format!("the Service {of}/{service} is a name of the machine itself"));
     }
     let protocol = match found.pointer("/appProtocol").and_then(Value::as_str) {
         Some("kubernetes.io/h2c") => "h2c",

@@ -27,7 +27,7 @@ use crate::gate::Guard;
 use crate::kinds::{Key, Kind, Snapshot};
 use crate::settings::{Edition, Settings};
 use crate::status::Verdict;
-pub use config::{Answer, Host, HostRoute, Secure};
+pub use config::{Answer, Host, HostRoute, Retries, Secure};
 
 /// What should be.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use gateproof_proxy::config::{Cors, Filter, HeaderModifier, HeaderValue, PathModifier, RequestRedirect, UrlRewrite};
+use gateproof_proxy::config::{
+    Cors, Filter, HeaderModifier, HeaderValue, PathModifier, RequestRedirect, Retry, UrlRewrite,
+};
 use gateproof_runtime::object::{items, text};
 use regex::Regex;
 use serde_json::Value;
 
+use super::config::Retries;
 use crate::api::{
     CookieRewrite, CorsPolicy, HeadersPolicy, HealthCheckPolicy, LoadBalancerPolicy, RedirectPolicy, ReplacePrefix,
-    SlowStart, TimeoutPolicy,
+    RetryPolicy, SlowStart, TimeoutPolicy,
 };
 use crate::gate::Limit;
 use crate::status::Verdict;
@@ -114,10 +117,41 @@ pub(super) fn duration(text: &str) -> Result<Option<Duration>, String> {
 /// How long a response may take; nothing: for ever.
 pub(super) fn timeout(policy: Option<&TimeoutPolicy>) -> Result<Option<Duration>, String> {
     let Some(policy) = policy else { return Ok(None) };
-    let read = |text: &str| if text == "infinity" || text == "infinite" { Ok(None) } else { duration(text) };
-    read(&policy.idle)?;
-    read(&policy.idle_connection)?;
-    read(&policy.response)
+    span(&policy.idle)?;
+    span(&policy.idle_connection)?;
+    span(&policy.response)
+}
+
+/// A duration that may be endless.
+pub(super) fn span(text: &str) -> Result<Option<Duration>, String> {
+    if text == "infinity" || text == "infinite" { Ok(None) } else { duration(text) }
+}
+
+/// How often a service is asked again. A time that cannot be read is none, as everything else is that means nothing there.
+pub(super) fn retry(policy: Option<&RetryPolicy>) -> Option<Retries> {
+    let policy = policy?;
+    let has = |reason: &str| policy.retry_on.iter().any(|one| one == reason);
+    let mut codes = Vec::new();
+    if policy.retry_on.is_empty() || has("5xx") {
+        codes.extend(500..=599);
+    }
+    if has("gateway-error") {
+        codes.extend(502..=504);
+    }
+    if has("retriable-status-codes") {
+        codes.extend(&policy.retriable_status_codes);
+    }
+    let breaks = policy.retry_on.is_empty() || ["5xx", "gateway-error", "reset"].into_iter().any(has);
+    let how = Retry {
+        attempts: u32::try_from(policy.count).unwrap_or_default(),
+        codes,
+        backoff: Duration::from_millis(25),
+        on_refused_connections: breaks || has("connect-failure"),
+        on_failed_handshakes: breaks || has("connect-failure"),
+        on_broken_connections: breaks,
+        on_timeouts: breaks,
+    };
+    Some(Retries { how, each: span(&policy.per_try_timeout).ok().flatten() })
 }
 
 /// What is wrong with limits of rates.

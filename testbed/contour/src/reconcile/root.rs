@@ -47,6 +47,11 @@ pub(super) fn host<'p>(
         round.verdict(proxy).error("RootNamespaceError", "RootProxyNotAllowedInNamespace", message);
         return None;
     }
+    if round.is_design() && virtualhost.fqdn.contains('*') {
+        let message = format!("the host {} cannot be a wildcard", virtualhost.fqdn);
+        round.verdict(proxy).error("VirtualHostError", "FQDNNotValid", message);
+        return None;
+    }
     if spec.routes.is_empty() && spec.includes.is_empty() && spec.tcpproxy.is_none() {
         round.verdict(proxy).error("SpecError", "NothingDefined", "a root needs routes, includes or a tcpproxy");
         return None;

@@ -257,11 +257,14 @@ fn checked(
         matches,
         filters,
         answer,
+        says: route.direct_response_policy.as_ref().map(|direct| direct.body.clone()),
         timeout,
+        retry: policies::retry(route.retry_policy.as_ref()),
         enforces_tls: below.enforces_tls && !route.permit_insecure,
         jwt: provider,
         guard: Guard {
             addresses: None,
+            upgrades: route.enable_websockets,
             limit: policies::local_limit(route.rate_limit_policy.as_ref(), &format!("{}{all:?}", proxy.id())),
         },
         is_open: route.auth_policy.as_ref().map_or(below.is_open, |policy| policy.disabled),
@@ -311,7 +314,7 @@ fn services(
 ) -> Option<Served> {
     let mut served = Served::default();
     for service in services {
-        let upstream = match lookup::service(round.snapshot, &proxy.namespace, &service.name, service.port) {
+        let upstream = match lookup::service(round, &proxy.namespace, &service.name, service.port) {
             Ok(upstream) => upstream,
             Err(why) => {
                 verdict.error("ServiceError", "ServiceUnresolvedReference", format!("a route leads nowhere: {why}"));

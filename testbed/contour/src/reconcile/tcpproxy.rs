@@ -72,7 +72,7 @@ fn forwarded(round: &mut Round<'_>, proxy: &Proxy) -> Option<Vec<TcpBackend>> {
     let weights: u32 = services.iter().map(|service| service.weight).sum();
     let mut backends = Vec::new();
     for service in services {
-        let upstream = match lookup::service(round.snapshot, &proxy.namespace, &service.name, service.port) {
+        let upstream = match lookup::service(round, &proxy.namespace, &service.name, service.port) {
             Ok(upstream) => upstream,
             Err(why) => {
                 let message = format!("the tcpproxy leads nowhere: {why}");

@@ -131,6 +131,35 @@ fn a_condition_that_says_nothing_of_a_header_asks_nothing() {
     assert_eq!(route.matches.headers.iter().map(|header| &*header.name).collect::<Vec<_>>(), ["x-b"]);
 }
 
+#[rstest]
+#[case::plain(json!({"count": 2}), Some((2, vec![500, 503, 599], true)))]
+#[case::never(json!({"count": -1}), Some((0, vec![500, 503, 599], true)))]
+#[case::gateways(json!({"count": 1, "retryOn": ["gateway-error"]}), Some((1, vec![503], true)))]
+#[case::codes(json!({"count": 1, "retryOn": ["retriable-status-codes"], "retriableStatusCodes": [418]}), Some((1, vec![418], false)))]
+#[case::none(Value::Null, None)]
+fn services_are_asked_again_as_often_as_is_said(
+    #[case] policy: Value,
+    #[case] expected: Option<(u32, Vec<u16>, bool)>,
+) {
+    let retry = only_route(json!({"services": [{"name": "echo", "port": 80}], "retryPolicy": policy})).retry;
+    let asked = [418, 500, 503, 599];
+    let seen = retry.map(|retry| {
+        let codes = asked.into_iter().filter(|code| retry.how.codes.contains(code)).collect();
+        (retry.how.attempts, codes, retry.how.on_broken_connections)
+    });
+    assert_eq!(seen, expected);
+}
+
+#[rstest]
+#[case(Edition::Current, &[])]
+#[case(Edition::Design, &["VirtualHostError/FQDNNotValid"])]
+fn a_wildcard_is_a_host_in_what_ships(#[case] edition: Edition, #[case] expected: &[&str]) {
+    let spec = json!({"virtualhost": {"fqdn": "*.a.test"}, "routes": [{"services": [{"name": "echo", "port": 80}]}]});
+    let outcome = round(vec![echo(), proxy("root", spec)], edition);
+    assert_eq!(said(&outcome, "root"), expected);
+    assert_eq!(outcome.hosts.is_empty(), !expected.is_empty());
+}
+
 #[test]
 fn what_is_not_delegated_is_not_told_of() {
     let tls = |secret: &str| json!({"virtualhost": {"fqdn": "a.test", "tls": {"secretName": secret}}, "routes": [{}]});
