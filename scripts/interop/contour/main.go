@@ -1,5 +1,5 @@
-// Command contour puts definitions of kinds onto an API server, and waits until they are served. It stands beside the module's tool, which
-// is Contour itself.
+// Command contour puts definitions of kinds onto an API server, waits until they are served, and creates further objects. It stands beside
+// the module's tool, which is Contour itself.
 package main
 
 import (
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -28,20 +30,20 @@ const (
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "where the API server is")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: contour -kubeconfig FILE DEFINITIONS.yaml...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: contour -kubeconfig FILE OBJECTS.yaml...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := define(ctx, *kubeconfig, flag.Args()); err != nil {
+	if err := create(ctx, *kubeconfig, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "contour:", err)
 		os.Exit(1)
 	}
 }
 
-// define puts every definition of the files there.
-func define(ctx context.Context, kubeconfig string, files []string) error {
+// create puts every object of the files there, in their order.
+func create(ctx context.Context, kubeconfig string, files []string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
@@ -55,43 +57,54 @@ func define(ctx context.Context, kubeconfig string, files []string) error {
 		return fmt.Errorf("reaching the API server: %w", err)
 	}
 	for _, file := range files {
-		definitions, err := read(file)
+		objects, err := read(file)
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", file, err)
 		}
-		for _, definition := range definitions {
-			if err := serve(ctx, api, definition); err != nil {
-				return fmt.Errorf("defining %s: %w", definition.Name, err)
+		for _, object := range objects {
+			if err := put(ctx, api, object); err != nil {
+				return fmt.Errorf("creating %s %s: %w", object.GetKind(), object.GetName(), err)
 			}
 		}
 	}
 	return nil
 }
 
-// read has the definitions of a file.
-func read(path string) ([]*apiextensions.CustomResourceDefinition, error) {
+// read has the objects of a file.
+func read(path string) ([]*unstructured.Unstructured, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
-	var definitions []*apiextensions.CustomResourceDefinition
+	var objects []*unstructured.Unstructured
 	for {
-		definition := &apiextensions.CustomResourceDefinition{}
-		switch err := decoder.Decode(definition); {
+		object := &unstructured.Unstructured{}
+		switch err := decoder.Decode(&object.Object); {
 		case errors.Is(err, io.EOF):
-			return definitions, nil
+			return objects, nil
 		case err != nil:
 			return nil, err
-		case definition.Name != "":
-			definitions = append(definitions, definition)
+		case object.GetName() != "":
+			objects = append(objects, object)
 		}
 	}
 }
 
-// serve creates a definition, and waits until it is established.
-func serve(ctx context.Context, api client.Client, definition *apiextensions.CustomResourceDefinition) error {
+// put creates an object. A definition is waited for until it is established.
+func put(ctx context.Context, api client.Client, object *unstructured.Unstructured) error {
+	if object.GetKind() != "CustomResourceDefinition" {
+		// An API server takes a moment to serve what was just defined.
+		return wait.PollUntilContextCancel(ctx, pause, true, func(ctx context.Context) (bool, error) {
+			err := api.Create(ctx, object)
+			return err == nil, client.IgnoreNotFound(ignoreUnknown(err))
+		})
+	}
+	definition := &apiextensions.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, definition); err != nil {
+		return err
+	}
 	if err := api.Create(ctx, definition); err != nil {
 		return err
 	}
@@ -106,4 +119,12 @@ func serve(ctx context.Context, api client.Client, definition *apiextensions.Cus
 		}
 		return false, nil
 	})
+}
+
+// ignoreUnknown leaves out that a kind is not served yet.
+func ignoreUnknown(err error) error {
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
 }
