@@ -1,8 +1,9 @@
 //! How many Gateways of scenarios come or go at once. Pure: it is told what comes and goes, and when.
 //!
 //! Where each Gateway gets machines of its own, those that come together are in each other's way, and those that go are in theirs. So
-//! it begins with a few, and lets twice as many come for as long as each is there about as soon as the first ones were, and more come
-//! in a time; where each takes twice as long, fewer are let in. Where a Gateway is there at once, nobody waits.
+//! it begins with a few, and lets half as many more come for as long as each is there about as soon as the first ones were, and more
+//! come in a time; where each takes twice as long, fewer are let in, and that is known before the last of them is there. Where a
+//! Gateway is there at once, nobody waits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -22,6 +23,8 @@ const FEWER: f64 = 2.0;
 const WORTH: f64 = 0.5;
 /// So many good turns pass until more are let in again where more were of no use.
 const CALM: u32 = 3;
+/// By what part more are let in.
+const STEP: usize = 2;
 
 /// How many times the longest that one took until it was programmed has to pass until one that says nothing new is no longer taken
 /// for coming.
@@ -51,6 +54,9 @@ struct Own {
 #[derive(Debug, Clone, Copy, Default)]
 struct Turn {
     since: Elapsed,
+    /// Those that are there, whenever they were made: how many come in a time.
+    there: usize,
+    /// Those of them that were made in this turn, and how long they took.
     came: usize,
     took: Duration,
     /// Whether somebody had to wait.
@@ -70,8 +76,6 @@ pub struct Intake {
     turn: Turn,
     /// What each took, on average, in the best turn.
     best: Option<f64>,
-    /// Whether there were too many once.
-    cut: bool,
     /// While more at once were of no use: how many turns may pass until that is asked again.
     enough: Option<u32>,
     /// What the limit was before it was raised, and how many came in a second.
@@ -95,7 +99,6 @@ impl Intake {
             jobs: HashMap::new(),
             turn: Turn::default(),
             best: None,
-            cut: false,
             enough: None,
             raised_from: None,
             slowest: Duration::ZERO,
@@ -148,6 +151,7 @@ impl Intake {
                 own.there.remove(&key);
             }
         }
+        self.cuts_short(now);
     }
 
     /// A job has its verdict: what it made goes now.
@@ -205,13 +209,14 @@ impl Intake {
         self.slowest = self.slowest.max(took);
         if took <= self.at_once {
             self.limit = None;
-            (self.best, self.cut, self.enough, self.raised_from) = (None, false, None, None);
+            (self.best, self.enough, self.raised_from) = (None, None, None);
             return;
         }
         let Some(limit) = self.limit else {
             // It takes a while after all: as many as there are may stay.
             return self.limits(self.busy().max(FIRST), now);
         };
+        self.turn.there += 1;
         // Who was made before the limit was in force says nothing of it.
         if coming.since < self.turn.since {
             return;
@@ -228,33 +233,46 @@ impl Intake {
         let each = self.turn.took.as_secs_f64() / number(self.turn.came);
         let best = self.best.map_or(each, |best| best.min(each));
         self.best = Some(best);
-        let in_a_second = number(limit) / each;
+        let in_a_second = number(self.turn.there) / (now - self.turn.since).as_secs_f64();
         let was_worth_nothing = |(before, then): &(usize, f64)| {
             in_a_second < then * (1.0 + WORTH * (number(limit) / number(*before) - 1.0))
         };
         let raised_from = self.raised_from.take().filter(|_| self.turn.full);
         if each >= best * FEWER {
-            (self.cut, self.enough) = (true, None);
-            self.limits(part(limit, MORE * best / each).max(FEWEST), now);
+            self.enough = Some(CALM);
+            self.limits(part(limit, MORE * best / each), now);
         } else if let Some((before, _)) = raised_from.filter(was_worth_nothing) {
             // They are in each other's way, and no more of them come for it. It may have been a busy moment of others, though.
-            (self.cut, self.enough) = (true, Some(CALM));
-            self.limits(before.midpoint(limit), now);
+            self.enough = Some(CALM);
+            self.limits(before, now);
         } else if let Some(turns) = self.enough.filter(|turns| *turns > 0) {
             self.enough = Some(turns - u32::from(each <= best * MORE && self.turn.full));
             self.limits(limit, now);
         } else if each <= best * MORE && self.turn.full {
             self.enough = None;
             self.raised_from = Some((limit, in_a_second));
-            self.limits(if self.cut { limit + limit.div_ceil(4) } else { limit * 2 }, now);
+            self.limits(limit + limit.div_ceil(STEP), now);
         } else {
             // Where nobody had to wait the limit was none.
             self.limits(limit, now);
         }
     }
 
+    /// Where most of those that were made in this turn are late already, the rest of it would say nothing else.
+    fn cuts_short(&mut self, now: Elapsed) {
+        let (Some(limit), Some(best)) = (self.limit, self.best) else { return };
+        let is_late =
+            |coming: &&Coming| coming.since >= self.turn.since && (now - coming.since).as_secs_f64() >= best * FEWER;
+        let late = self.jobs.values().flat_map(|own| own.coming.values()).filter(is_late).count();
+        if late * 2 > limit {
+            self.enough = Some(CALM);
+            let before = self.raised_from.take().map_or_else(|| part(limit, 1.0 / MORE), |(before, _)| before);
+            self.limits(before, now);
+        }
+    }
+
     fn limits(&mut self, limit: usize, now: Elapsed) {
-        self.limit = Some(limit);
+        self.limit = Some(limit.max(FEWEST));
         self.turn = Turn { since: now, ..Turn::default() };
     }
 }
