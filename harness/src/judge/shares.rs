@@ -18,6 +18,9 @@ use super::verdict::ShareRecord;
 use crate::log::{Elapsed, Exchange, JournalEntry, ProbeError, Role};
 use crate::scenario::{Probe, Share};
 
+/// A test that disagrees is repeated after this part of the time that has passed, since each takes hundreds of requests.
+const PATIENCE: u32 = 5;
+
 /// A test of shares in progress. A test that disagrees within the budget starts over with fresh counts, because the
 /// data path may not have converged yet; the last one counts.
 #[derive(Debug, Clone)]
@@ -270,7 +273,9 @@ impl Sharing {
     }
 
     fn start_over(&mut self, now: Elapsed, env: &Env<'_>) {
-        self.not_before = now + self.pause;
+        let patiently = now + self.pause.max((now - self.deadline.start) / PATIENCE);
+        // The last one within the budget begins at its end.
+        self.not_before = patiently.min(self.deadline.wake(now)).max(now + self.pause);
         self.began = self.not_before;
         self.pause = (self.pause * 2).min(env.context.timing.backoff_max);
         self.counts.fill(0);
