@@ -1,5 +1,6 @@
 //! `--baseline BEFORE`: the run that `report.html` says news against.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gateproof_report::diff::{self, Diff, Gate, Side};
@@ -7,6 +8,7 @@ use gateproof_report::record::RunRecord;
 
 use super::Failure;
 use super::given::records;
+use super::report_dir::took_in;
 
 /// Which run came before.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -34,6 +36,11 @@ impl BaselineArg {
 }
 
 impl Baseline {
+    /// How long scenarios took in those of the runs that were on this target: milliseconds by name.
+    pub(crate) fn took(&self, target: &str) -> BTreeMap<String, u64> {
+        took_in(self.0.iter(), target)
+    }
+
     /// What is news.
     pub(crate) fn news(&self, here: &RunRecord) -> Option<Diff> {
         Some(diff::diff(&Side::of(&self.0)?, &Side::of([here])?, &Gate::default()))

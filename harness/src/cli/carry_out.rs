@@ -79,7 +79,10 @@ pub(super) async fn carried_out(
     let Prepared { args, baseline, mut options, scenarios } = prepared;
     dir.begin()?;
     options.events_file = Some(dir.events_file()?);
-    options.took = dir.took(&options.target.name());
+    let target = options.target.name();
+    // Of the run that was here before more is true of this one than of any other.
+    options.took = baseline.as_ref().map(|baseline| baseline.took(&target)).unwrap_or_default();
+    options.took.extend(dir.took(&target));
     if let Some(text) = options_from::file(&options.arguments) {
         dir.write(&[OPTIONS], &text)?;
         options.options_file = Some(args.report_dir.join(OPTIONS).display().to_string());

@@ -89,14 +89,7 @@ impl ReportDir {
         // Whoever cannot read it goes without.
         let text = fs::read_to_string(self.root.join(PREVIOUS)).ok();
         let record: Option<RunRecord> = text.and_then(|text| serde_json::from_str(&text).ok());
-        let mut took = BTreeMap::new();
-        for scenario in record.iter().filter(|record| record.target.name == target).flat_map(|record| &record.scenarios)
-        {
-            let longest = took.entry(repeat_of(&scenario.name).0.to_owned()).or_default();
-            *longest = scenario.duration_ms.max(*longest);
-        }
-        took.retain(|_, longest| *longest > 0);
-        took
+        took_in(record.iter(), target)
     }
 
     /// Whether it holds no earlier run any more, and this one's, as far as that has come.
@@ -355,6 +348,17 @@ pub(crate) fn last_record(path: &Path) -> Result<PathBuf, Failure> {
         }
         found => found,
     }
+}
+
+/// How long scenarios took at most in those runs that were on this target: milliseconds by name.
+pub(crate) fn took_in<'r>(runs: impl Iterator<Item = &'r RunRecord>, target: &str) -> BTreeMap<String, u64> {
+    let mut took = BTreeMap::new();
+    for scenario in runs.filter(|run| run.target.name == target).flat_map(|run| &run.scenarios) {
+        let longest = took.entry(repeat_of(&scenario.name).0.to_owned()).or_default();
+        *longest = scenario.duration_ms.max(*longest);
+    }
+    took.retain(|_, longest| *longest > 0);
+    took
 }
 
 #[cfg(test)]

@@ -259,4 +259,12 @@ fn how_long_scenarios_took_is_known_of_the_run_before_on_the_same_target() {
     assert_eq!((second.took("here"), second.took("elsewhere")), (known.into(), BTreeMap::new()));
     fs::write(dir.path().join(PREVIOUS), "of the first run").unwrap();
     assert_eq!(second.took("here"), BTreeMap::new());
+    // Of several runs the longest.
+    let run = |target: &str, long: u64| -> RunRecord {
+        let mut record = record.clone();
+        (record["target"]["name"], record["scenarios"][0]["durationMs"]) = (target.into(), long.into());
+        serde_json::from_value(record).unwrap()
+    };
+    let runs = [run("here", 60), run("here", 80), run("elsewhere", 99)];
+    assert_eq!(took_in(runs.iter(), "here")["long"], 80);
 }
