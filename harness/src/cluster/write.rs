@@ -179,7 +179,11 @@ impl Writer {
             self.backends.fit(&mut object, &key.name);
         }
         let dialect = self.kinds.dialect();
-        if kind.group == dialect.group() {
+        // What Kubernetes itself has may be of an earlier version there than manifests write.
+        let is_served = |version: &String| {
+            object["apiVersion"].as_str().is_some_and(|of| of.rsplit('/').next() == Some(version.as_str()))
+        };
+        if kind.group == dialect.group() || !kind.versions.iter().any(is_served) {
             object["apiVersion"] = json!(kind.api_version());
         }
         let is_entry = dialect.is_entry(&kind.kind) && kind.group == dialect.group_of(&kind.kind);

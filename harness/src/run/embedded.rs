@@ -1,7 +1,7 @@
 //! The embedded target of a dialect, started for one run. What is particular to one of them stands here.
 
 use gateproof_apiserver::crds::Channel;
-use gateproof_controllers::settings::{FEATURES_OF_KINDS, FEATURES_SINCE, SUPPORTED_FEATURES};
+use gateproof_controllers::settings::{EXPERIMENTAL_FEATURES, FEATURES_OF_KINDS, FEATURES_SINCE, SUPPORTED_FEATURES};
 use gateproof_testbed::aso::{self, AsoOptions, AsoTestbed};
 use gateproof_testbed::contour::{self, ContourTestbed};
 use gateproof_testbed::kuadrant::{self, KuadrantTestbed};
@@ -109,7 +109,8 @@ pub fn held_to(reference: Reference) -> FeatureChoice {
     match reference {
         Reference::GatewayApi => {
             let of_kinds = FEATURES_OF_KINDS.iter().map(|(_, feature)| feature);
-            let features = SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1).chain(of_kinds);
+            let features =
+                SUPPORTED_FEATURES.iter().chain(FEATURES_SINCE.1).chain(EXPERIMENTAL_FEATURES).chain(of_kinds);
             FeatureChoice::Only(features.map(|name| (*name).to_owned()).collect())
         }
         Reference::Aso | Reference::Kuadrant | Reference::Contour => FeatureChoice::Claimed,

@@ -5,8 +5,9 @@ use gateproof_apiserver::schema::builtin;
 use k8s_openapi::Resource;
 use k8s_openapi::api::{
     admissionregistration::v1 as admission, apps::v1 as apps, authentication::v1 as authentication,
-    authorization::v1 as authorization, autoscaling::v2 as autoscaling, coordination::v1 as coordination,
-    core::v1 as core, discovery::v1 as discovery, events::v1 as events, policy::v1 as policy, rbac::v1 as rbac,
+    authorization::v1 as authorization, autoscaling::v2 as autoscaling, certificates::v1 as certificates,
+    coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery, events::v1 as events,
+    policy::v1 as policy, rbac::v1 as rbac,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 use rstest::rstest;
@@ -49,6 +50,7 @@ fn round_trip<T: Resource + Serialize + DeserializeOwned>(mut object: Value) -> 
 #[case("apps", "DaemonSet", round_trip::<apps::DaemonSet>)]
 #[case("apps", "ReplicaSet", round_trip::<apps::ReplicaSet>)]
 #[case("discovery.k8s.io", "EndpointSlice", round_trip::<discovery::EndpointSlice>)]
+#[case("certificates.k8s.io", "ClusterTrustBundle", round_trip::<certificates::ClusterTrustBundle>)]
 #[case("coordination.k8s.io", "Lease", round_trip::<coordination::Lease>)]
 #[case("policy", "PodDisruptionBudget", round_trip::<policy::PodDisruptionBudget>)]
 #[case("autoscaling", "HorizontalPodAutoscaler", round_trip::<autoscaling::HorizontalPodAutoscaler>)]

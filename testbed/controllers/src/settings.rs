@@ -44,6 +44,8 @@ pub enum Dispensable {
     MixedHttps,
     /// Listeners of TCP and UDP on ports of one number.
     MixedTransports,
+    /// ClusterTrustBundles as authorities.
+    TrustBundles,
 }
 
 impl Dispensable {
@@ -52,6 +54,7 @@ impl Dispensable {
         match feature {
             "TLSRouteModeTerminate" => Some(Self::TlsTermination),
             "TLSRouteModeMixed" => Some(Self::MixedTls),
+            "ClusterTrustBundle" => Some(Self::TrustBundles),
             _ => None,
         }
     }
@@ -61,6 +64,7 @@ impl Dispensable {
         match self {
             Self::TlsTermination => &["TLSRouteModeMixed", "TLSRouteModeTerminate"],
             Self::MixedTls => &["TLSRouteModeMixed"],
+            Self::TrustBundles => &["ClusterTrustBundle"],
             Self::MixedHttps | Self::MixedTransports => &[],
         }
     }
@@ -170,6 +174,9 @@ pub const FEATURES_SINCE: (u32, &[&str]) = (
         "HTTPRouteRetryConnectionError",
     ],
 );
+
+/// What it claims beside that from the same release on where definitions are of the experimental channel.
+pub const EXPERIMENTAL_FEATURES: &[&str] = &["ClusterTrustBundle"];
 
 /// What it claims beside that where the definition of a kind is served that older releases lack, by kind.
 pub const FEATURES_OF_KINDS: &[(Kind, &str)] = &[(Kind::ListenerSet, "ListenerSet")];

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::model::{
     BackendTlsPolicySpec, ConfigMapView, CrdView, EndpointSliceView, GatewayClassSpec, GatewaySpec, GrantSpec,
     GrpcRouteSpec, HttpRouteSpec, ListenerSetSpec, Meta, NamespaceView, SecretView, ServiceSpec, TcpRouteSpec,
-    TlsRouteSpec,
+    TlsRouteSpec, TrustBundleView,
 };
 
 /// The kinds that the implementation watches.
@@ -36,12 +36,13 @@ pub enum Kind {
     UdpRoute,
     ReferenceGrant,
     ConfigMap,
+    ClusterTrustBundle,
     BackendTlsPolicy,
 }
 
 impl Kind {
     /// Every kind, in the order of dependence.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::CustomResourceDefinition,
         Self::Namespace,
         Self::Service,
@@ -57,6 +58,7 @@ impl Kind {
         Self::UdpRoute,
         Self::ReferenceGrant,
         Self::ConfigMap,
+        Self::ClusterTrustBundle,
         Self::BackendTlsPolicy,
     ];
 
@@ -66,6 +68,7 @@ impl Kind {
             Self::CustomResourceDefinition => "apiextensions.k8s.io",
             Self::Namespace | Self::Service | Self::Secret | Self::ConfigMap => "",
             Self::EndpointSlice => "discovery.k8s.io",
+            Self::ClusterTrustBundle => "certificates.k8s.io",
             _ => crate::model::GATEWAY_GROUP,
         }
     }
@@ -88,6 +91,7 @@ impl Kind {
             Self::UdpRoute => "UDPRoute",
             Self::ReferenceGrant => "ReferenceGrant",
             Self::ConfigMap => "ConfigMap",
+            Self::ClusterTrustBundle => "ClusterTrustBundle",
             Self::BackendTlsPolicy => "BackendTLSPolicy",
         }
     }
@@ -141,6 +145,7 @@ pub enum Body {
     UdpRoute(TcpRouteSpec),
     ReferenceGrant(GrantSpec),
     ConfigMap(ConfigMapView),
+    ClusterTrustBundle(TrustBundleView),
     BackendTlsPolicy(BackendTlsPolicySpec),
 }
 
@@ -187,6 +192,7 @@ impl Object {
                 Kind::UdpRoute => Body::UdpRoute(TcpRouteSpec::deserialize(spec)?),
                 Kind::ReferenceGrant => Body::ReferenceGrant(GrantSpec::deserialize(spec)?),
                 Kind::ConfigMap => Body::ConfigMap(ConfigMapView::read(&raw)?),
+                Kind::ClusterTrustBundle => Body::ClusterTrustBundle(TrustBundleView::read(spec)?),
                 Kind::BackendTlsPolicy => Body::BackendTlsPolicy(BackendTlsPolicySpec::deserialize(spec)?),
             };
             Ok((meta, body))
@@ -268,6 +274,8 @@ pub struct Snapshot {
     pub addresses: Addresses,
     /// What the data plane said about the ports.
     pub binds: Binds,
+    /// Whether ClusterTrustBundles are a kind that the implementation has no use for.
+    pub(crate) ignores_trust_bundles: bool,
 }
 
 impl Snapshot {
@@ -359,5 +367,6 @@ views! {
     udp_routes, udp_route, UdpRoute, TcpRouteSpec;
     reference_grants, reference_grant, ReferenceGrant, GrantSpec;
     config_maps, config_map, ConfigMap, ConfigMapView;
+    trust_bundles, trust_bundle, ClusterTrustBundle, TrustBundleView;
     backend_tls_policies, backend_tls_policy, BackendTlsPolicy, BackendTlsPolicySpec;
 }

@@ -1,5 +1,6 @@
 //! The kinds that the server serves: one table for the built-in ones, CustomResourceDefinitions for the rest.
 
+pub mod certificates;
 pub mod crd;
 pub mod defaults;
 pub mod definitions;

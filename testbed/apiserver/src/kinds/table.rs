@@ -232,6 +232,19 @@ const ROWS: &[Row] = &[
         columns: &[("PolicyName", "string", ".spec.policyName"), ("ParamRef", "string", ".spec.paramRef.name")],
         ..row(ADMISSION, "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false, COUNTED)
     },
+    Row {
+        columns: &[("SignerName", "string", ".spec.signerName")],
+        selectable: &[".spec.signerName"],
+        ..row(
+            "certificates.k8s.io",
+            "v1",
+            "ClusterTrustBundle",
+            "clustertrustbundles",
+            false,
+            // Which names there may be depends on the signer.
+            Behaviour { unconditional_update: false, name: NameRule::PathSegment, ..PLAIN },
+        )
+    },
     row(RBAC, "v1", "Role", "roles", true, Behaviour { name: NameRule::PathSegment, ..UPSERT }),
     row(RBAC, "v1", "RoleBinding", "rolebindings", true, Behaviour { name: NameRule::PathSegment, ..UPSERT }),
     row(RBAC, "v1", "ClusterRole", "clusterroles", false, Behaviour { name: NameRule::PathSegment, ..UPSERT }),

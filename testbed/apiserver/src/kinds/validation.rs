@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{definitions, events, network, policies, roles, services};
+use super::{certificates, definitions, events, network, policies, roles, services};
 use crate::error::StatusCause;
 use crate::meta;
 use crate::resource::{NameRule, Resource};
@@ -23,6 +23,7 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>, addresses
         ("", "Endpoints") => network::validate_endpoints(object, addresses.loopback_endpoints),
         ("", "Secret") => secret(object, old),
         ("", "ConfigMap") => config_map(object, old),
+        ("certificates.k8s.io", "ClusterTrustBundle") => certificates::validate_trust_bundle(object, old),
         ("discovery.k8s.io", "EndpointSlice") => {
             network::validate_endpoint_slice(object, old, addresses.loopback_endpoints)
         }

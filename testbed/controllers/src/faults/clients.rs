@@ -41,7 +41,7 @@ pub(super) fn admit(config: &mut Config, admits: Admits) {
 }
 
 /// The places of validation in a Gateway.
-fn places(gateway: &mut Value) -> impl Iterator<Item = &mut Value> {
+pub(super) fn places(gateway: &mut Value) -> impl Iterator<Item = &mut Value> {
     let Some(frontend) = gateway.pointer_mut("/spec/tls/frontend").and_then(Value::as_object_mut) else {
         return Vec::new().into_iter();
     };

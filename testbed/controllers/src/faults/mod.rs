@@ -38,6 +38,7 @@ pub mod tamper;
 mod tls;
 pub(crate) mod tools;
 mod transit;
+mod trust_bundles;
 mod udp;
 mod unknown;
 mod unseen;
@@ -216,6 +217,7 @@ pub fn catalogue() -> &'static [Fault] {
             chains::FAULTS,
             own_certificates::FAULTS,
             protection::FAULTS,
+            trust_bundles::FAULTS,
             lacking::FAULTS,
             streams::FAULTS,
             stream_changes::FAULTS,

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Entries of every policy.
-fn ancestors(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut Vec<ParentStatus>> {
+pub(super) fn ancestors(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &mut Vec<ParentStatus>> {
     statuses.iter_mut().filter_map(|update| match &mut update.status {
         DesiredStatus::Policy { ancestors } => Some(ancestors),
         _ => None,

@@ -24,7 +24,7 @@ pub use gateway::{
     RouteNamespaces, SelectorRequirement,
 };
 pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
-pub use policy::{AltName, AuthorityRef, BackendTlsPolicySpec, ConfigMapView, TargetRef, Validation};
+pub use policy::{AltName, AuthorityRef, BackendTlsPolicySpec, ConfigMapView, TargetRef, TrustBundleView, Validation};
 pub use route::{
     BackendRef, Cors, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule,
     NameMatch, NameValue, ParentRef, PathMatch, PathModifier, Redirect, RequestMirror, Retry, Rewrite, TcpRouteSpec,

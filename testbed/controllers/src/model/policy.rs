@@ -73,6 +73,32 @@ pub struct ConfigMapView {
     pub authorities: Result<String, String>,
 }
 
+/// A ClusterTrustBundle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrustBundleView {
+    /// The bundle in PEM, or why there is none.
+    pub authorities: Result<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TrustBundleSpec {
+    #[serde(default)]
+    trust_bundle: String,
+}
+
+impl TrustBundleView {
+    /// Reads the `spec` and makes sure that there are authorities in it.
+    pub fn read(spec: &serde_json::Value) -> Result<Self, serde_json::Error> {
+        let TrustBundleSpec { trust_bundle } = TrustBundleSpec::deserialize(spec)?;
+        let authorities = match bundle(&trust_bundle) {
+            Ok(_) => Ok(trust_bundle),
+            Err(why) => Err(format!("has a trustBundle that {why}")),
+        };
+        Ok(Self { authorities })
+    }
+}
+
 #[derive(Deserialize)]
 struct ConfigMapData {
     #[serde(default)]

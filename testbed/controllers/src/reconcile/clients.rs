@@ -4,6 +4,7 @@ use gateproof_proxy::config::{Admits, ClientValidation, Refuses};
 use serde::Deserialize;
 
 use super::{
+    authorities::Source,
     certificates,
     grants::{From, To, permitted},
     verdict::Problem,
@@ -54,17 +55,14 @@ fn authority(snapshot: &Snapshot, gateway: &Object, reference: &ClientAuthorityR
     let namespace = reference.namespace.as_ref().filter(|namespace| !namespace.is_empty()).unwrap_or(own);
     let (group, kind, name) = (&*reference.group, &*reference.kind, &*reference.name);
     let what = format!("caCertificateRef {kind} {namespace}/{name}");
-    if (group, kind) != ("", "ConfigMap") {
-        let group = if group.is_empty() { "core" } else { group };
-        let message = format!("{what} of group {group}: only core ConfigMaps work");
-        return Err(Problem::new("InvalidCACertificateKind", message));
-    }
+    let source = Source::of(snapshot, group, kind)
+        .map_err(|why| Problem::new("InvalidCACertificateKind", format!("{what} {why}")))?;
+    let what = if source == Source::TrustBundle { format!("caCertificateRef {kind} {name}") } else { what };
     let from = From { group: GATEWAY_GROUP, kind: "Gateway", namespace: own };
-    if !permitted(snapshot, from, To { group, kind, namespace, name }) {
+    if source == Source::ConfigMap && !permitted(snapshot, from, To { group, kind, namespace, name }) {
         return Err(Problem::new("RefNotPermitted", format!("{what}: no ReferenceGrant in {namespace} permits it")));
     }
-    let Some((_, map)) = snapshot.config_map(namespace, name) else {
-        return Err(Problem::new("InvalidCACertificateRef", format!("{what}: no such ConfigMap")));
-    };
-    map.authorities.clone().map_err(|why| Problem::new("InvalidCACertificateRef", format!("{what} {why}")))
+    source
+        .read(snapshot, namespace, name)
+        .map_err(|why| Problem::new("InvalidCACertificateRef", format!("{what}{why}")))
 }

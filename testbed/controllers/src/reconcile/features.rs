@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 
-use super::installed::{is_served, is_since, schemas};
+use super::installed::{is_experimental, is_served, is_since, schemas};
 use crate::{
     settings::{
-        FEATURES_OF_FIELDS, FEATURES_OF_KINDS, FEATURES_SINCE, FORMER_FEATURES, OLDER_EXPERIMENTAL_FEATURES,
-        SUPPORTED_FEATURES, Settings,
+        EXPERIMENTAL_FEATURES, FEATURES_OF_FIELDS, FEATURES_OF_KINDS, FEATURES_SINCE, FORMER_FEATURES,
+        OLDER_EXPERIMENTAL_FEATURES, SUPPORTED_FEATURES, Settings,
     },
     snapshot::{Kind, Snapshot},
 };
-
-const CHANNEL: &str = "gateway.networking.k8s.io/channel";
 
 /// `GatewayClass.status.supportedFeatures`.
 pub(super) struct Claims {
@@ -46,17 +44,15 @@ impl Claims {
 
 fn supported_features(snapshot: &Snapshot) -> Vec<String> {
     let (since, newer) = FEATURES_SINCE;
-    let is_experimental = snapshot
-        .crds()
-        .any(|(object, _)| object.meta.annotations.get(CHANNEL).is_some_and(|channel| channel == "experimental"));
-    let further = match is_since(snapshot, since) {
-        true => newer,
-        false if is_experimental => OLDER_EXPERIMENTAL_FEATURES,
-        false => &[],
+    let further: [&[&str]; 2] = match (is_since(snapshot, since), is_experimental(snapshot)) {
+        (true, true) => [newer, EXPERIMENTAL_FEATURES],
+        (true, false) => [newer, &[]],
+        (false, true) => [OLDER_EXPERIMENTAL_FEATURES, &[]],
+        (false, false) => [&[], &[]],
     };
     let of_kinds = FEATURES_OF_KINDS.iter().filter(|(kind, _)| is_served(snapshot, *kind)).map(|(_, feature)| feature);
     let mut all: Vec<String> =
-        SUPPORTED_FEATURES.iter().chain(further).chain(of_kinds).map(ToString::to_string).collect();
+        SUPPORTED_FEATURES.iter().chain(further.concat().iter()).chain(of_kinds).map(ToString::to_string).collect();
     all.sort_unstable();
     all
 }

@@ -7,6 +7,7 @@ use crate::{
     snapshot::{Kind, Object, Snapshot},
 };
 
+const CHANNEL: &str = "gateway.networking.k8s.io/channel";
 pub(super) const BUNDLE_VERSION: &str = "gateway.networking.k8s.io/bundle-version";
 
 /// Whether the CRDs that are installed are all of this minor release of v1, or of newer ones.
@@ -14,6 +15,12 @@ pub(super) fn is_since(snapshot: &Snapshot, release: u32) -> bool {
     let installed = snapshot.crds().filter(|(_, crd)| crd.group == crate::model::GATEWAY_GROUP);
     let mut minors = installed.map(|(object, _)| minor(object.meta.annotations.get(BUNDLE_VERSION)?)).peekable();
     minors.peek().is_some() && minors.all(|minor| minor.is_some_and(|minor| minor >= release))
+}
+
+/// Whether one of the definitions that are installed says that it is of the experimental channel.
+pub(super) fn is_experimental(snapshot: &Snapshot) -> bool {
+    let channel = |object: &Object| object.meta.annotations.get(CHANNEL).is_some_and(|of| of == "experimental");
+    snapshot.crds().any(|(object, _)| channel(object))
 }
 
 /// Whether the definition of a kind is there.

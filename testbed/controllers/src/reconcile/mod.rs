@@ -3,6 +3,7 @@
 mod addresses;
 mod apart;
 mod attach;
+mod authorities;
 pub(crate) mod backends;
 mod certificates;
 mod class;
@@ -52,6 +53,8 @@ pub struct Outcome {
 /// Works out what follows from a snapshot. The configuration does not depend on what the data plane said about ports;
 /// the statuses do.
 pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
+    let narrowed = authorities::narrowed(snapshot, settings);
+    let snapshot = narrowed.as_ref().unwrap_or(snapshot);
     let classes = class::review(snapshot, settings);
     let in_scope = gateway::in_scope(snapshot, &classes);
     let addresses = addresses::allocate(&in_scope, &snapshot.addresses, settings);

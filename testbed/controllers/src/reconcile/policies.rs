@@ -6,6 +6,7 @@ use gateproof_proxy::config::{Authorities, BackendTls, PeerName};
 
 use super::{
     attach::{Place, RouteState, Routes},
+    authorities::Source,
     gateway::Gateway,
     installed,
     verdict::{Problem, Verdict, resolved_refs},
@@ -98,15 +99,11 @@ fn judge(snapshot: &Snapshot, namespace: &str, spec: &BackendTlsPolicySpec) -> J
 fn authority(snapshot: &Snapshot, namespace: &str, reference: &AuthorityRef) -> Result<String, Problem> {
     let AuthorityRef { group, kind, name } = reference;
     let what = format!("caCertificateRef {kind} {name}");
-    if (group.as_str(), kind.as_str()) != ("", "ConfigMap") {
-        let group = if group.is_empty() { "core" } else { group };
-        let message = format!("{what} of group {group}: only core ConfigMaps work");
-        return Err(Problem::new("InvalidKind", message));
-    }
-    let Some((_, map)) = snapshot.config_map(namespace, name) else {
-        return Err(Problem::new("InvalidCACertificateRef", format!("{what}: no such ConfigMap")));
-    };
-    map.authorities.clone().map_err(|why| Problem::new("InvalidCACertificateRef", format!("{what} {why}")))
+    let source =
+        Source::of(snapshot, group, kind).map_err(|why| Problem::new("InvalidKind", format!("{what} {why}")))?;
+    source
+        .read(snapshot, namespace, name)
+        .map_err(|why| Problem::new("InvalidCACertificateRef", format!("{what}{why}")))
 }
 
 /// Desired `status.ancestors` of every policy that applies under a Gateway of ours, or has an entry of ours that has to go.

@@ -6,14 +6,15 @@ use crate::{
     snapshot::{Kind, Snapshot},
 };
 
-/// Kinds that are always there.
-const BUILT_IN: [Kind; 6] = [
+/// Kinds that are always there: an older cluster than the one that this implementation is made for lacks ClusterTrustBundles.
+const BUILT_IN: [Kind; 7] = [
     Kind::CustomResourceDefinition,
     Kind::Namespace,
     Kind::Service,
     Kind::EndpointSlice,
     Kind::Secret,
     Kind::ConfigMap,
+    Kind::ClusterTrustBundle,
 ];
 
 /// Versions that the typed views can read, best first.

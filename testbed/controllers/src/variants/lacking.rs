@@ -28,4 +28,10 @@ pub(super) const VARIANTS: &[Variant] = &[
         source: "GatewaySpec.listeners: who cannot serve TCP and UDP on one address need not consider them compatible.",
         place: Place::Settings(|settings| settings.lacks = [Dispensable::MixedTransports].into()),
     },
+    Variant {
+        name: "reads-no-trust-bundles",
+        summary: "Takes a ClusterTrustBundle for a kind that can be no authority.",
+        source: "ClusterTrustBundle is an extended feature; who does not support it says InvalidKind (GEP-5075), and of listeners InvalidCACertificateKind.",
+        place: Place::Settings(|settings| settings.lacks = [Dispensable::TrustBundles].into()),
+    },
 ];

@@ -72,6 +72,14 @@ fn bundle(snapshot: &mut Snapshot, namespace: &str, name: &str) {
     snapshot.put(Kind::ConfigMap, map).unwrap();
 }
 
+/// A ClusterTrustBundle with so many authorities, others each time, of this uid.
+fn trust_bundle(snapshot: &mut Snapshot, name: &str, uid: &str, of: usize) {
+    let pem = |_| rcgen::generate_simple_self_signed(vec!["authority.test".to_owned()]).unwrap().cert.pem();
+    let bundle: String = (0..of).map(pem).collect();
+    let bundle = json!({"metadata": {"name": name, "uid": uid}, "spec": {"trustBundle": bundle}});
+    snapshot.put(Kind::ClusterTrustBundle, bundle).unwrap();
+}
+
 /// More routes, matches and wrong references than one would like to write down.
 fn crowd() -> impl Iterator<Item = (String, Value)> {
     let matches = |of: usize| (0..of).map(|at| json!({"headers": [{"name": "n", "value": at.to_string()}]}));
@@ -106,8 +114,8 @@ fn long_names() -> impl Iterator<Item = (Kind, Value)> {
     })
 }
 
-/// A cluster at two moments.
-fn moments() -> [Snapshot; 2] {
+/// A cluster at three moments, of which the second is about authorities alone.
+fn moments() -> [Snapshot; 3] {
     let mut first = Snapshot::default();
     add(&mut first, include_str!("world.yaml"), "1");
     add(&mut first, include_str!("datagrams.yaml"), "1");
@@ -130,6 +138,10 @@ fn moments() -> [Snapshot; 2] {
     add(&mut first, include_str!("names.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
     authority(&mut first, "demo", "authority");
+    add(&mut first, include_str!("trust-bundles.yaml"), "1");
+    for (name, of) in [("rotated", 1), ("gone", 1), ("again", 1), ("several", 2)] {
+        trust_bundle(&mut first, name, name, of);
+    }
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
     for (_, route) in crowd() {
@@ -144,7 +156,11 @@ fn moments() -> [Snapshot; 2] {
     certificate(&mut first, "demo", "shared");
     certificate(&mut first, "demo", "held");
     certificate(&mut first, "demo", "shown");
-    let mut second = first.clone();
+    let mut between = first.clone();
+    trust_bundle(&mut between, "rotated", "rotated", 1);
+    trust_bundle(&mut between, "again", "made-again", 1);
+    assert!(between.remove(Kind::ClusterTrustBundle, &ObjectKey::new("", "gone")).is_some());
+    let mut second = between.clone();
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
     certificate(&mut second, "demo", "shown");
@@ -184,7 +200,7 @@ fn moments() -> [Snapshot; 2] {
     for (name, _) in crowd() {
         assert!(second.remove(Kind::HttpRoute, &ObjectKey::new("demo", &name)).is_some(), "{name}");
     }
-    [first, second]
+    [first, between, second]
 }
 
 /// Statuses, what is served, and what is made.
@@ -241,7 +257,8 @@ fn every_fault_makes_a_difference(#[case] seam: &str) {
     assert!(!of_seam.is_empty());
     let mut idle: Vec<&str> = of_seam.iter().map(|fault| fault.name).collect();
     // Some misbehave only where there is something that they do without.
-    for lacking in [None, Some(Dispensable::TlsTermination), Some(Dispensable::MixedTls)] {
+    let lacking = [Dispensable::TlsTermination, Dispensable::MixedTls, Dispensable::TrustBundles].map(Some);
+    for lacking in [None].into_iter().chain(lacking) {
         let plain = play_without(lacking, Seams::default(), &moments);
         let left = of_seam.iter().filter(|fault| idle.contains(&fault.name));
         let same = left.filter(|fault| play_without(lacking, seams(fault), &moments) == plain);

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{World, conditions, message, update};
 use crate::{
-    settings::{FEATURES_SINCE, SUPPORTED_FEATURES},
+    settings::{EXPERIMENTAL_FEATURES, FEATURES_SINCE, SUPPORTED_FEATURES},
     snapshot::Kind,
     status::{DesiredStatus, merge},
 };
@@ -53,19 +53,22 @@ fn classes_of_other_controllers_are_left_alone() {
 
 /// One CRD of an older release is enough, as that of HTTPRoute is here: its fields are those of that release.
 #[rstest]
-#[case("httproutes", true)]
-#[case("gateways", false)]
-fn features_are_sorted_and_those_of_the_release(#[case] renewed: &str, #[case] all: bool) {
+#[case("httproutes", "standard", true)]
+#[case("httproutes", "experimental", true)]
+#[case("gateways", "standard", false)]
+fn features_are_sorted_and_those_of_the_release(#[case] renewed: &str, #[case] channel: &str, #[case] all: bool) {
     let mut world = World::with(&format!(
         "- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: \
-         {renewed}.gateway.networking.k8s.io, annotations: {{gateway.networking.k8s.io/bundle-version: v1.7.0}}}}, \
+         {renewed}.gateway.networking.k8s.io, annotations: {{gateway.networking.k8s.io/bundle-version: v1.7.0, \
+         gateway.networking.k8s.io/channel: {channel}}}}}, \
          spec: {{group: gateway.networking.k8s.io, names: {{kind: Any, plural: {renewed}}}}}}}"
     ));
     let outcome = world.settle();
     let status = &update(&outcome, Kind::GatewayClass, "ours").unwrap().status;
     let DesiredStatus::GatewayClass { supported_features, .. } = status else { panic!("{status:?}") };
     let newer = FEATURES_SINCE.1.iter().filter(|_| all);
-    let mut expected: Vec<_> = SUPPORTED_FEATURES.iter().chain(newer).copied().collect();
+    let further = EXPERIMENTAL_FEATURES.iter().filter(|_| channel == "experimental");
+    let mut expected: Vec<_> = SUPPORTED_FEATURES.iter().chain(newer).chain(further).copied().collect();
     expected.sort_unstable();
     assert_eq!(supported_features, &expected);
     assert!(expected.is_sorted_by(|one, other| one < other));

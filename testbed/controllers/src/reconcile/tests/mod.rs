@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+mod authorities;
 mod class;
 mod clients;
 mod gateway;
@@ -169,7 +170,9 @@ pub(super) fn lanes(outcome: &Outcome) -> Vec<String> {
                 BackendTarget::Tls { endpoints, tls, .. } => {
                     format!("{}xtls:{}{endpoints:?}", backend.weight, tls.server_name)
                 }
-                BackendTarget::Fail { status, .. } => format!("{}x{status}", backend.weight),
+                BackendTarget::Fail { status, .. } | BackendTarget::Answer { status, .. } => {
+                    format!("{}x{status}", backend.weight)
+                }
             });
             lines.push(format!(
                 "  {}.{} [{}] -> {}",
