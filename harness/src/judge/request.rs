@@ -85,6 +85,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             server_name: probe.host.clone(),
             alpn: probe.alpn.clone(),
             in_two: probe.in_two,
+            two_records: probe.two_records,
             trusts: probe.answer.trusted().map(str::to_owned),
         });
         return Ok(ProbeRequest::Tcp {

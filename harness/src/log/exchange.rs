@@ -76,6 +76,9 @@ pub struct Hello {
     /// Whether its first message goes out in two pieces, a moment apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_two: bool,
+    /// Whether its first message is split over two records.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub two_records: bool,
     /// Alias of the authority by which it looks at what is presented. It goes on whatever it finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusts: Option<String>,

@@ -1,24 +1,33 @@
-//! A connection over which what is written first goes out in two pieces, as a network may deliver it.
+//! A connection over which what is written first goes out in two pieces, as a network may deliver it, or in two records of TLS.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use hyper::body::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::cluster::clock;
+use crate::log::Hello;
 
 /// How long after the first piece the rest goes out. Whoever reads what has come has mostly done so by then; where a machine is
 /// too busy for that, both come as one, which proves nothing and breaks nothing.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// How much is still to go out in pieces.
+/// How long the head of a record is: a type, a version, and how long the record is.
+const RECORD_HEAD: usize = 5;
+
+/// What is still to go out otherwise than it is written.
 enum Left {
     /// Something that is written first, and then halved.
     All,
     /// Its second half, once that is over.
     Rest(Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// A record that is written first, and then becomes two.
+    Record,
+    /// The two, for so many bytes of what is written.
+    Records(Bytes, usize),
     Nothing,
 }
 
@@ -29,10 +38,31 @@ pub(super) struct Pieces<S> {
 }
 
 impl<S> Pieces<S> {
-    /// The same connection, if nothing is to go out so.
-    pub(super) fn new(stream: S, in_two: bool) -> Self {
-        Pieces { stream, left: if in_two { Left::All } else { Left::Nothing } }
+    /// The same connection, over which the first message goes out as the handshake says.
+    pub(super) fn new(stream: S, hello: &Hello) -> Self {
+        let left = match (hello.two_records, hello.in_two) {
+            (true, _) => Left::Record,
+            (false, true) => Left::All,
+            (false, false) => Left::Nothing,
+        };
+        Pieces { stream, left }
     }
+}
+
+/// One record as two, each with a half of what is in it (RFC 8446, section 5.1); anything else as it is.
+fn split(record: &[u8]) -> Bytes {
+    let Some(([kind, major, minor, ..], content)) = record.split_first_chunk::<RECORD_HEAD>() else {
+        return Bytes::copy_from_slice(record);
+    };
+    let halves = content.split_at(content.len().div_ceil(2));
+    let mut both = Vec::with_capacity(record.len() + RECORD_HEAD);
+    for half in [halves.0, halves.1] {
+        let Ok(length) = u16::try_from(half.len()) else { return Bytes::copy_from_slice(record) };
+        both.extend_from_slice(&[*kind, *major, *minor]);
+        both.extend_from_slice(&length.to_be_bytes());
+        both.extend_from_slice(half);
+    }
+    both.into()
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Pieces<S> {
@@ -44,6 +74,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Pieces<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Pieces<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let Pieces { stream, left } = &mut *self;
+        if matches!(left, Left::Record) {
+            *left = Left::Records(split(bytes), bytes.len());
+        }
         match left {
             Left::All => {
                 let written = ready!(Pin::new(stream).poll_write(cx, &bytes[..bytes.len().div_ceil(2)]))?;
@@ -55,7 +88,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Pieces<S> {
                 *left = Left::Nothing;
                 Pin::new(stream).poll_write(cx, bytes)
             }
-            Left::Nothing => Pin::new(stream).poll_write(cx, bytes),
+            Left::Records(records, written) => {
+                while records.has_remaining() {
+                    match ready!(Pin::new(&mut *stream).poll_write(cx, records))? {
+                        0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                        sent => records.advance(sent),
+                    }
+                }
+                let written = *written;
+                *left = Left::Nothing;
+                Poll::Ready(Ok(written))
+            }
+            Left::Record | Left::Nothing => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
@@ -80,7 +124,7 @@ mod tests {
     async fn what_goes_out_first_does_so_in_two_pieces() {
         for (in_two, first) in [(true, "abc"), (false, "abcde")] {
             let (near, mut far) = duplex(64);
-            let mut near = Pieces::new(near, in_two);
+            let mut near = Pieces::new(near, &Hello { in_two, ..Hello::default() });
             let writing = tokio::spawn(async move {
                 near.write_all(b"abcde").await.unwrap();
                 near.write_all(b"fg").await.unwrap();
@@ -94,5 +138,20 @@ mod tests {
             writing.await.unwrap();
             assert_eq!(String::from_utf8_lossy(&came[..length]) + rest.as_str(), "abcdefg");
         }
+    }
+
+    /// The room of the connection is smaller than what goes out, so it does so bit by bit.
+    #[tokio::test]
+    async fn what_goes_out_first_is_split_over_two_records() {
+        let (near, mut far) = duplex(4);
+        let mut near = Pieces::new(near, &Hello { two_records: true, ..Hello::default() });
+        let writing = tokio::spawn(async move {
+            near.write_all(b"\x16\x03\x01\x00\x05hello").await.unwrap();
+            near.write_all(b"\x14\x03\x03\x00\x01.").await.unwrap();
+        });
+        let mut came = Vec::new();
+        far.read_to_end(&mut came).await.unwrap();
+        writing.await.unwrap();
+        assert_eq!(came, b"\x16\x03\x01\x00\x03hel\x16\x03\x01\x00\x02lo\x14\x03\x03\x00\x01.");
     }
 }

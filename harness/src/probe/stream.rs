@@ -30,7 +30,7 @@ pub(super) async fn attempt(
         let name = tls::server_name(name)?;
         let connection = attempt::connect(prober, host, port, end).await?;
         exchange.connected_to = connection.peer;
-        let stream = Pieces::new(Tap::wire(connection.stream, seen.clone()), hello.in_two);
+        let stream = Pieces::new(Tap::wire(connection.stream, seen.clone()), hello);
         let own = (!hello.alpn.is_empty()).then(|| tls::of_stream(hello));
         let known = if hello.server_name.is_some() { &prober.tls.stream } else { &prober.tls.nameless };
         let connector = own.as_ref().unwrap_or(known);

@@ -455,6 +455,8 @@ pub struct Probe {
     pub without: Vec<Extension>,
     /// Whether the first message of a handshake for a stream goes out in two pieces.
     pub in_two: bool,
+    /// Whether the first message of a handshake for a stream is split over two records.
+    pub two_records: bool,
     /// Request headers, with a line for each value.
     pub headers: IndexMap<String, Vec<String>>,
     /// Request body; of a stream and a datagram what is sent behind the text, and has to come back.

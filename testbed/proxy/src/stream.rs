@@ -105,6 +105,11 @@ impl Stream {
         self.pieces
     }
 
+    /// In how many records of TLS came what was read of it before.
+    pub fn records(&self) -> usize {
+        records(&self.head)
+    }
+
     /// The protocols that a client of TLS offers in what was read, in its order.
     pub fn offered(&self) -> Vec<Vec<u8>> {
         let offered = self.of_hello(|hello| hello.alpn().into_iter().flatten().map(<[u8]>::to_vec).collect());
@@ -139,6 +144,16 @@ impl Stream {
             tracing::debug!(%error, "the client is gone already");
         }
     }
+}
+
+/// How many records of TLS begin in these bytes: each is a type, a version, how long it is, and what is in it.
+fn records(mut bytes: &[u8]) -> usize {
+    let mut records = 0;
+    while let [_, _, _, high, low, behind @ ..] = bytes {
+        records += 1;
+        bytes = behind.get(usize::from(u16::from_be_bytes([*high, *low]))..).unwrap_or_default();
+    }
+    records
 }
 
 impl From<TcpStream> for Stream {
@@ -211,5 +226,22 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.tcp).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::none(b"", 0)]
+    #[case::one(b"\x16\x03\x01\x00\x02ab", 1)]
+    #[case::two(b"\x16\x03\x01\x00\x01a\x16\x03\x01\x00\x01b", 2)]
+    #[case::with_a_part_of_the_next_head(b"\x16\x03\x01\x00\x01a\x16\x03", 1)]
+    #[case::cut(b"\x16\x03\x01\x00\x09a", 1)]
+    fn records_are_counted(#[case] bytes: &[u8], #[case] expected: usize) {
+        assert_eq!(records(bytes), expected);
     }
 }

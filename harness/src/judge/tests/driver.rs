@@ -225,6 +225,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         alpn: Vec::new(),
         without: Vec::new(),
         in_two: false,
+        two_records: false,
         datagrams: false,
         host: (!tcp).then(|| "a.test".to_owned()),
         tls: false,

@@ -14,7 +14,7 @@ use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
-use super::turns::{in_two, turns, waiting};
+use super::turns::{in_two, turns, two_records, waiting};
 use crate::log::Message;
 
 /// How many bytes the text of a message may have: the log has them for every attempt.
@@ -104,6 +104,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             alpn: if over == Over::Tls { of_stream(node, checker) } else { Vec::new() },
             without: Vec::new(),
             in_two: in_two(node, checker),
+            two_records: two_records(node, checker),
             datagrams: over == Over::Udp,
             host: text(node, "sni").map(str::to_owned),
             tls: over == Over::Tls,
@@ -191,6 +192,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         alpn: of_request(node, (url.tls, http2, is_websocket), checker),
         without: left_out(node, url.tls, http2, checker),
         in_two: in_two(node, checker),
+        two_records: two_records(node, checker),
         datagrams: false,
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),

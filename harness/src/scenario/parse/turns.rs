@@ -54,9 +54,19 @@ pub(super) fn waiting(node: &Node, http2: bool, checker: &mut Checker<'_>) {
 
 /// Whether the first message of a handshake goes out in two pieces.
 pub(super) fn in_two(node: &Node, checker: &mut Checker<'_>) -> bool {
-    let given = node.entries().iter().find(|(key, _)| key.name == "inTwo");
+    of_hello(node, "inTwo", checker)
+}
+
+/// Whether the first message of a handshake is split over two records.
+pub(super) fn two_records(node: &Node, checker: &mut Checker<'_>) -> bool {
+    of_hello(node, "twoRecords", checker)
+}
+
+/// Whether this is said of the first message of a handshake.
+fn of_hello(node: &Node, name: &str, checker: &mut Checker<'_>) -> bool {
+    let given = node.entries().iter().find(|(key, _)| key.name == name);
     if let Some((key, _)) = given.filter(|_| node.get("tls").is_none()) {
-        checker.report(key.mark, "`inTwo` is for streams within TLS".to_owned(), None);
+        checker.report(key.mark, format!("`{name}` is for streams within TLS"), None);
     }
-    boolean(node, "inTwo").unwrap_or(false)
+    boolean(node, name).unwrap_or(false)
 }

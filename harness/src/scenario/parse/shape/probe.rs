@@ -47,6 +47,11 @@ pub(super) static PROBE: Table = Table {
             "true: the first message of a handshake for a stream goes out in two pieces, a moment apart",
         ),
         may(
+            "twoRecords",
+            Shape::Bool,
+            "true: the first message of a handshake for a stream is split over two records of TLS",
+        ),
+        may(
             "alpn",
             TEXTS,
             "the protocols that are offered in a handshake, in this order; over HTTPS the one that is spoken unless given, and the version of HTTP is what was agreed on; for a stream none",

@@ -199,6 +199,8 @@ fn turns_and_what_a_handshake_lacks_are_read() {
     assert_eq!((idle.half_close, idle.idle, idle.body.len()), (false, Some(2000), 9));
     let halved = read("probe: {tls: gw, sni: a.test, inTwo: true, expect: {backend: echo}}");
     assert_eq!((idle.in_two, halved.in_two), (false, true));
+    let split = read("probe: {tls: gw, sni: a.test, twoRecords: true, expect: {backend: echo}}");
+    assert_eq!((halved.two_records, split.two_records, split.in_two), (false, true, false));
     let bare = read("probe: {get: \"https://${host}/\", without: [alpn, sni], expect: {backend: echo}}");
     assert_eq!(bare.without, [Extension::Sni, Extension::Alpn]);
     let whole = read("probe: {get: \"http://${host}/\", absolute: true, expect: {backend: echo}}");
@@ -293,6 +295,7 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
 #[case("probe: {tcp: gw, without: [sni], expect: {backend: echo}}", "`without` has no meaning over TCP")]
 #[case("probe: {tcp: gw, inTwo: true, expect: {backend: echo}}", "`inTwo` is for streams within TLS")]
 #[case("probe: {get: \"https://${host}/\", inTwo: true, expect: {backend: echo}}", "`inTwo` is for streams within TLS")]
+#[case("probe: {tcp: gw, twoRecords: true, expect: {backend: echo}}", "`twoRecords` is for streams within TLS")]
 #[case(
     "probe: {get: \"http://${host}/\", without: [sni], expect: {backend: echo}}",
     "there is no handshake over plain HTTP"

@@ -66,6 +66,18 @@ impl Exchange for ReadsOnePiece {
     }
 }
 
+/// Finds no server name in a first message that is split over records.
+struct ReadsOneRecord;
+
+#[async_trait]
+impl Exchange for ReadsOneRecord {
+    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        let refused = || TcpChoice::Refuse { reason: "no server name".to_owned() };
+        let choice = if stream.records() > 1 { refused() } else { choice };
+        Some((stream, choice))
+    }
+}
+
 /// Answers no handshake for HTTP whose first message lacks something.
 struct Demands(fn(Hello) -> bool);
 
@@ -156,5 +168,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(ReadsOnePiece)),
         },
         reported: &["kubernetes/ingress-nginx#11424", "kubernetes/ingress-nginx#11491", "mholt/caddy-l4#346"],
+    },
+    Bug {
+        fault: Fault {
+            name: "reads-one-record-of-a-hello",
+            summary: "Finds no server name for a TLSRoute where the first message of a client is split over two records.",
+            clauses: &["IMPL-38"],
+            seam: Seam::Exchange(|| Arc::new(ReadsOneRecord)),
+        },
+        reported: &["golang/vulndb#4793", "traefik/traefik#12787", "9seconds/mtg#431"],
     },
 ];

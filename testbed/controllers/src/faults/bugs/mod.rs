@@ -3,6 +3,7 @@
 mod admitting;
 mod attaching;
 mod besides;
+mod browsers;
 mod bundles;
 mod bystanders;
 mod changing;
@@ -40,6 +41,7 @@ mod room;
 mod routing;
 mod server_names;
 mod services;
+mod sets;
 mod shared;
 mod sizes;
 mod targets;
@@ -47,6 +49,7 @@ mod together;
 mod transports;
 mod upgrades;
 mod values;
+mod writing;
 
 use super::Fault;
 
@@ -106,6 +109,9 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         queries::BUGS,
         domains::BUGS,
         targets::BUGS,
+        sets::BUGS,
+        browsers::BUGS,
+        writing::BUGS,
     ];
     all.into_iter().flatten()
 }

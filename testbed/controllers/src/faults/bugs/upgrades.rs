@@ -83,6 +83,25 @@ fn leave_answers_alone(request: &RequestHead, _: &Routing<'_>, found: MatchOutco
     }
 }
 
+/// Finds nothing for an upgrade within TLS.
+fn find_nothing_over_tls(request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    if is_upgrade(request) && request.scheme == "https" { MatchOutcome::NoRule } else { found }
+}
+
+/// Refuses requests that offer a protocol which is none to be carried on.
+struct RefusesOffers;
+
+impl Exchange for RefusesOffers {
+    fn on_backend(&self, request: &RequestHead, _: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        let offered = request.headers.get(UPGRADE).and_then(|offered| offered.to_str().ok());
+        if offered.is_none_or(|offered| offered.eq_ignore_ascii_case("websocket")) {
+            return drawn;
+        }
+        let reason = "upgrades are not allowed".to_owned();
+        BackendChoice::Fail { backend: None, status: StatusCode::FORBIDDEN.as_u16(), reason }
+    }
+}
+
 /// Fails where a backend gives another answer to an upgrade than that it is one: such an answer is none that is passed on here.
 fn fail_the_refused(request: &RequestHead, answer: &mut Parts) {
     if is_upgrade(request) {
@@ -155,6 +174,30 @@ pub(super) const BUGS: &[Bug] = &[
         reported: &[
             "lexfrei/cloudflare-tunnel-gateway-controller#251",
             "lexfrei/cloudflare-tunnel-gateway-controller#268",
+        ],
+    },
+    Bug {
+        fault: Fault {
+            name: "opens-no-websocket-over-https",
+            summary: "Finds no route for who asks for a WebSocket on a listener of HTTPS.",
+            clauses: &["upstream:HTTPRouteBackendProtocolWebSocket"],
+            seam: Seam::Exchange(|| Arc::new(Finds(find_nothing_over_tls))),
+        },
+        reported: &["kubernetes/ingress-gce#854", "higress-group/higress#2270"],
+    },
+    Bug {
+        fault: Fault {
+            name: "refuses-offers-of-other-protocols",
+            summary: "Answers 403 to a request that offers another protocol than a WebSocket in its Upgrade header.",
+            clauses: &["OWN-46"],
+            seam: Seam::Exchange(|| Arc::new(RefusesOffers)),
+        },
+        reported: &[
+            "envoyproxy/envoy#36305",
+            "envoyproxy/envoy#7161",
+            "istio/istio#53239",
+            "envoyproxy/gateway#8599",
+            "membrane/api-gateway#1742",
         ],
     },
 ];

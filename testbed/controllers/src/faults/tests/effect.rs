@@ -136,6 +136,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut first, include_str!("endpoints.yaml"), "1");
     add(&mut first, include_str!("bundles.yaml"), "1");
     add(&mut first, include_str!("names.yaml"), "1");
+    add(&mut first, include_str!("routes-of-sets.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
     authority(&mut first, "demo", "authority");
     add(&mut first, include_str!("trust-bundles.yaml"), "1");
@@ -171,6 +172,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut second, include_str!("away-later.yaml"), "2");
     add(&mut second, include_str!("endpoints-later.yaml"), "2");
     add(&mut second, include_str!("names-later.yaml"), "2");
+    add(&mut second, include_str!("routes-of-sets-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
