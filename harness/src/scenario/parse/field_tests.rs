@@ -72,7 +72,7 @@ fn a_field_may_be_held_against_others(#[case] test: &str, #[case] expected: Fiel
     let field = subject(&format!("{{fields: [{{at: /status/text, {test}}}]}}")).fields[0].clone();
     assert_eq!((field.pointer.as_str(), field.test), ("/status/text", expected));
     let found = read(&format!("{{mirrors: {{text: {{{test}}}}}}}")).unwrap_err();
-    assert!(found[0].2.starts_with("unknown field of a Value"), "{found:?}");
+    assert!(found.iter().any(|(_, _, message)| message.starts_with("unknown field of a Value")), "{found:?}");
 }
 
 #[test]

@@ -242,6 +242,29 @@ fn includes_are_followed_once_and_told_of_where_they_are() {
 }
 
 #[test]
+fn what_is_outside_of_the_namespaces_for_roots_may_be_included() {
+    let routes = json!([{"directResponsePolicy": {"statusCode": 200}}]);
+    let includes = json!([{"name": "child", "namespace": "closed", "conditions": [{"prefix": "/a"}]}]);
+    let mut snapshot = Snapshot::default();
+    for (namespace, name, spec) in [
+        ("closed", "child", json!({"routes": routes})),
+        ("closed", "root", json!({"virtualhost": {"fqdn": "closed.test"}, "routes": routes})),
+        ("open", "root", json!({"virtualhost": {"fqdn": "open.test"}, "includes": includes})),
+    ] {
+        let metadata = json!({"namespace": namespace, "name": name, "generation": 1});
+        snapshot.put(Kind::HttpProxy, json!({"metadata": metadata, "spec": spec}));
+    }
+    let settings = Settings { rootless: Some("closed".to_owned()), ..Settings::at(IpAddr::V4(Ipv4Addr::LOCALHOST)) };
+    let outcome = reconcile(&snapshot, &settings);
+    let wrong: Vec<_> = outcome.verdicts.iter().filter(|(_, verdict)| !verdict.errors.is_empty()).collect();
+    assert_eq!(wrong.iter().map(|(key, _)| (&*key.1, &*key.2)).collect::<Vec<_>>(), [("closed", "root")]);
+    assert_eq!(
+        outcome.hosts.iter().map(|host| (&*host.fqdn, host.routes.len())).collect::<Vec<_>>(),
+        [("open.test", 1)]
+    );
+}
+
+#[test]
 fn several_roots_with_one_host_are_served_by_none() {
     let root =
         |fqdn: &str| json!({"virtualhost": {"fqdn": fqdn}, "routes": [{"services": [{"name": "echo", "port": 80}]}]});
