@@ -55,6 +55,13 @@ impl<'a> Env<'a> {
         id::probe(self.step.index)
     }
 
+    /// Whether no version of what traffic comes in by had an address.
+    pub(super) fn never_had_an_address(&self, gateway: &ObjectRef) -> bool {
+        let entries = self.scenario.dialect.entries();
+        let has_none = |object| entries.is_none_or(|entries| entries.addresses.list(object).is_empty());
+        self.history.versions(gateway).iter().all(|version| has_none(&version.object))
+    }
+
     /// How long a hold lasts that says no time of its own.
     pub(super) fn quiet_hold(&self) -> Duration {
         let timing = &self.context.timing;

@@ -69,6 +69,8 @@ pub(super) struct Probing {
     late: Duration,
     excused: u32,
     countings: u32,
+    /// Whether nobody could answer yet, as nobody is to.
+    undialled: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +112,7 @@ impl Probing {
             excused: 0,
             counting: None,
             countings: 0,
+            undialled: false,
         }
     }
 
@@ -158,7 +161,14 @@ impl Probing {
 
     /// Ends a probe that cannot be sent; one that can is ended by its answers.
     pub(super) fn poll(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let error = build(&self.probe, None, env).err()?;
+        let Err(error) = build(&self.probe, None, env) else {
+            // Silence that is asked for held until there was an address: its time begins with that.
+            if std::mem::take(&mut self.undialled) {
+                self.deadline.renew(now);
+            }
+            return None;
+        };
+        self.undialled = self.has_nothing_to_dial(env);
         if let RequestError::NoListener(why) = error {
             return Some(Report::inconclusive(format!("steps[{}]: {why}", env.step.index)));
         }
@@ -182,13 +192,9 @@ impl Probing {
 
     /// Whether nothing is to answer at a Gateway that is not meant to be programmed, and it never had an address.
     fn has_nothing_to_dial(&self, env: &Env<'_>) -> bool {
-        let versions = env.history.versions(&self.probe.target.gateway);
         self.probe.unprogrammed
             && self.probe.answer.is_silence()
-            && versions.iter().all(|version| {
-                let entries = env.scenario.dialect.entries();
-                entries.is_none_or(|entries| entries.addresses.list(&version.object).is_empty())
-            })
+            && env.never_had_an_address(&self.probe.target.gateway)
     }
 
     /// An attempt ended.

@@ -6,7 +6,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::driver::*;
-use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd};
+use crate::judge::Context;
+use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile};
 use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share};
 
 fn probing(probe: Probe) -> Play {
@@ -142,6 +143,31 @@ fn nothing_answers_without_an_address(#[case] addresses: Value, #[case] answer: 
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
     assert_eq!(verdict.checked, 1);
+}
+
+/// Silence has its whole time from when there is an address, though that comes late: here after 30 s, and before 60 s.
+#[rstest]
+#[case::soon(1000, Back::Error(ProbeError::ConnectRefused(String::new())), Outcome::Passed)]
+#[case::after_its_time(35_000, Back::Error(ProbeError::ConnectRefused(String::new())), Outcome::Passed)]
+#[case::and_somebody_answers(35_000, Back::Echo("echo-pod"), Outcome::Failed)]
+fn an_address_that_comes_later_is_not_held_against_who_is_silent(
+    #[case] comes: u64,
+    #[case] back: Back,
+    #[case] outcome: Outcome,
+) {
+    let mut own = pool_gateway();
+    own["metadata"] = json!({"name": "own", "namespace": NS, "uid": "uid-route", "generation": 1});
+    own["status"]["addresses"] = json!([]);
+    let mut there = own.clone();
+    there["status"]["addresses"] = json!([{"type": "IPAddress", "value": "10.0.0.2"}]);
+    let target = crate::scenario::ProbeTarget { gateway: object("Gateway", "own"), listener: None, of: None };
+    let probe = Probe { target, unprogrammed: true, ..get(Answer::NoAnswer) };
+    let context = Context { timing: Timing::of(TimingProfile::Real), ..context() };
+    let mut play = Play::under(scenario(vec![apply(vec![own.clone()]), asks(probe)]), context)
+        .writes(move |_, _| (admitted(1), vec![(5, modified(&own)), (comes, modified(&there))]))
+        .probes(move |_, _, _| back.clone());
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
 }
 
 #[test]
