@@ -25,6 +25,8 @@ pub struct Settings {
     pub addresses: usize,
     /// Whether Gateways of a class that ask for no address share one where all of their listeners are compatible.
     pub merges: bool,
+    /// Whether a Gateway gets no address at all where one of them cannot be reached as it asks.
+    pub all_or_none: bool,
     /// Whether a Gateway that asks for no address says its names instead of its addresses.
     pub names: bool,
     /// Whether one host of a listener is for HTTPRoutes or for GRPCRoutes, whichever came first.
@@ -83,6 +85,7 @@ impl Default for Settings {
             hosts: 1..=254,
             addresses: 1,
             merges: false,
+            all_or_none: false,
             names: false,
             keeps_kinds_apart: false,
             lacks: BTreeSet::new(),
@@ -176,7 +179,7 @@ pub const FEATURES_SINCE: (u32, &[&str]) = (
 );
 
 /// What it claims beside that from the same release on where definitions are of the experimental channel.
-pub const EXPERIMENTAL_FEATURES: &[&str] = &["ClusterTrustBundle"];
+pub const EXPERIMENTAL_FEATURES: &[&str] = &["ClusterTrustBundle", "GatewayAddressRoutability"];
 
 /// What it claims beside that where the definition of a kind is served that older releases lack, by kind.
 pub const FEATURES_OF_KINDS: &[(Kind, &str)] = &[(Kind::ListenerSet, "ListenerSet")];

@@ -252,6 +252,8 @@ pub enum Assigned {
     Address(Ipv4Addr),
     /// The requested value cannot be given to it, and why.
     NotUsable(String),
+    /// No address can be reached as it asks, and why.
+    Unreachable(String),
     /// No address is left.
     Exhausted,
 }

@@ -28,6 +28,7 @@ mod policies;
 mod protection;
 pub(crate) mod protocols;
 mod releases;
+mod routability;
 mod snapshot;
 mod specs;
 mod statuses;
@@ -218,6 +219,7 @@ pub fn catalogue() -> &'static [Fault] {
             own_certificates::FAULTS,
             protection::FAULTS,
             trust_bundles::FAULTS,
+            routability::FAULTS,
             lacking::FAULTS,
             streams::FAULTS,
             stream_changes::FAULTS,

@@ -82,11 +82,13 @@ pub struct AddressRequest {
     pub r#type: String,
     /// The value; absent or empty asks for any address of the type.
     pub value: String,
+    /// From where it has to be reached; empty where that is left to the implementation.
+    pub routability: String,
 }
 
 impl Default for AddressRequest {
     fn default() -> Self {
-        Self { r#type: "IPAddress".into(), value: String::new() }
+        Self { r#type: "IPAddress".into(), value: String::new(), routability: String::new() }
     }
 }
 

@@ -1,4 +1,7 @@
-use std::{collections::BTreeSet, net::Ipv4Addr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::Ipv4Addr,
+};
 
 use super::gateway::Scoped;
 use crate::{
@@ -6,6 +9,9 @@ use crate::{
     settings::Settings,
     snapshot::{Addresses, Assigned},
 };
+
+/// The routability that tests ask for, and the only one that can be had.
+const SENTINEL: &str = "testing.x-k8s.io/sentinel";
 
 /// Address types that can be asked for.
 pub(crate) const SUPPORTED_TYPE: &str = "IPAddress";
@@ -26,10 +32,10 @@ pub(crate) fn allocate(gateways: &[Scoped<'_>], previous: &Addresses, settings: 
         .flat_map(|gateway| previous.of(gateway.uid()).map(|address| (gateway.uid(), address)))
         .collect();
     for gateway in gateways {
-        let fixed = requests(gateway).into_iter().filter(|request| !request.value.is_empty());
+        let fixed = requests(gateway.spec).into_iter().filter(|request| !request.value.is_empty());
         let assigned = fixed.map(|request| {
             let in_use = |address| held_by_others.iter().any(|(uid, held)| *held == address && *uid != gateway.uid());
-            pool.fixed(&request.value, in_use)
+            unreachable(&request).unwrap_or_else(|| pool.fixed(&request.value, in_use))
         });
         let assigned = assigned.collect();
         given.push((gateway, assigned));
@@ -42,8 +48,8 @@ pub(crate) fn allocate(gateways: &[Scoped<'_>], previous: &Addresses, settings: 
             }
             continue;
         }
-        for _ in requests(gateway).iter().filter(|request| request.value.is_empty()) {
-            assigned.push(pool.any(gateway.uid()));
+        for request in requests(gateway.spec).iter().filter(|request| request.value.is_empty()) {
+            assigned.push(unreachable(request).unwrap_or_else(|| pool.any(gateway.uid())));
         }
     }
     let last = pool.last;
@@ -54,11 +60,25 @@ pub(crate) fn allocate(gateways: &[Scoped<'_>], previous: &Addresses, settings: 
 }
 
 /// No request at all is a request for any address. Types that are not supported get nothing.
-fn requests(gateway: &Scoped<'_>) -> Vec<AddressRequest> {
-    if gateway.spec.addresses.is_empty() {
+fn requests(spec: &GatewaySpec) -> Vec<AddressRequest> {
+    if spec.addresses.is_empty() {
         return vec![AddressRequest::default()];
     }
-    gateway.spec.addresses.iter().filter(|request| request.r#type == SUPPORTED_TYPE).cloned().collect()
+    spec.addresses.iter().filter(|request| request.r#type == SUPPORTED_TYPE).cloned().collect()
+}
+
+/// The routability that each of the addresses was asked for with that a Gateway was given: first those whose value was asked for.
+pub(crate) fn routability(spec: &GatewaySpec, given: &[Assigned]) -> BTreeMap<Ipv4Addr, String> {
+    let (fixed, any): (Vec<_>, Vec<_>) = requests(spec).into_iter().partition(|request| !request.value.is_empty());
+    let asked = fixed.into_iter().chain(any).zip(given);
+    asked.filter_map(|(request, given)| Some((given.address()?, request.routability))).collect()
+}
+
+/// Why no address will do, if none does.
+fn unreachable(request: &AddressRequest) -> Option<Assigned> {
+    let routability = request.routability.as_str();
+    let why = || Assigned::Unreachable(format!("routability {routability} cannot be had"));
+    (!["", SENTINEL].contains(&routability)).then(why)
 }
 
 struct Pool<'a> {

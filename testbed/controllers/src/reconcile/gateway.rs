@@ -1,7 +1,10 @@
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr},
+};
 
 use super::{
-    addresses::SUPPORTED_TYPE,
+    addresses::{self, SUPPORTED_TYPE},
     attach::Routes,
     class::Class,
     clients, installed,
@@ -56,6 +59,8 @@ pub(crate) struct Gateway<'a> {
     pub(crate) addresses: Vec<Ipv4Addr>,
     /// Whether it asks for addresses.
     asks: bool,
+    /// From where each of them is reached; nothing where the definitions have no place for that.
+    routability: Option<BTreeMap<Ipv4Addr, String>>,
     /// Whether clients without a valid certificate get through, where one is asked for.
     falls_back: bool,
     /// What it shows to backends that ask for a certificate, or why it has nothing to show; nothing where it is to show none.
@@ -70,9 +75,10 @@ impl Gateway<'_> {
 
     /// An address as the status has it.
     fn published(&self, address: Ipv4Addr, settings: &Settings) -> GatewayAddress {
+        let routability = self.routability.as_ref().map(|of| of.get(&address).cloned().unwrap_or_default());
         match settings.names && !self.asks {
-            true => GatewayAddress { r#type: "Hostname".into(), value: settings.name(address) },
-            false => GatewayAddress { r#type: SUPPORTED_TYPE.into(), value: address.to_string() },
+            true => GatewayAddress { r#type: "Hostname".into(), value: settings.name(address), routability },
+            false => GatewayAddress { r#type: SUPPORTED_TYPE.into(), value: address.to_string(), routability },
         }
     }
 }
@@ -85,6 +91,7 @@ pub(crate) fn review<'a>(
     addresses: &Addresses,
 ) -> Vec<Gateway<'a>> {
     let mut room = settings.max_gateways.clone();
+    let says_routability = installed::is_experimental(snapshot) && installed::is_since(snapshot, 7);
     let mut gateways = Vec::new();
     for scoped in in_scope {
         let Scoped { object, spec } = scoped;
@@ -97,7 +104,7 @@ pub(crate) fn review<'a>(
         // Those of others have no say in what becomes of the Gateway itself.
         let (sets, added) = listener_set::review(scoped, snapshot, settings, &binds);
         listeners.extend(added);
-        let mut placed = placed(assigned);
+        let mut placed = placed(assigned, settings);
         if admitted
             && placed.is_true()
             && let Some(room) = room.get_mut(&spec.gateway_class_name)
@@ -112,7 +119,8 @@ pub(crate) fn review<'a>(
             }
         }
         let addresses = if admitted && placed.is_true() { held } else { Vec::new() };
-        let assigned = addresses_assigned(assigned);
+        let routability = says_routability.then(|| addresses::routability(spec, assigned));
+        let assigned = addresses_assigned(assigned, settings);
         let asks = !spec.addresses.is_empty();
         let frontend = spec.tls.as_ref().and_then(|tls| tls.frontend.as_ref());
         let falls_back = frontend.is_some_and(FrontendTls::falls_back);
@@ -126,6 +134,7 @@ pub(crate) fn review<'a>(
             assigned,
             addresses,
             asks,
+            routability,
             falls_back,
             client,
         });
@@ -158,24 +167,30 @@ fn accepted<'a>(
     }
 }
 
-fn placed(assigned: &[Assigned]) -> Verdict {
+/// Who has an address that is reached as it asks does without others that are not, unless it is to have all or none.
+fn placed(assigned: &[Assigned], settings: &Settings) -> Verdict {
+    let has_one = !settings.all_or_none && assigned.iter().any(|one| one.address().is_some());
     let refused = assigned.iter().find_map(|one| match one {
         Assigned::NotUsable(why) => Some(Verdict::no("AddressNotUsable", why)),
         Assigned::Exhausted => Some(Verdict::no("AddressNotAssigned", "no address is left to assign")),
-        Assigned::Address(_) => None,
+        Assigned::Unreachable(why) if !has_one => Some(Verdict::no("AddressNotAssigned", why)),
+        Assigned::Unreachable(_) | Assigned::Address(_) => None,
     });
     refused.unwrap_or_else(|| Verdict::yes("Programmed", "Addresses are assigned"))
 }
 
 /// `AddressesAssigned`, whatever else keeps the Gateway from being served.
-fn addresses_assigned(assigned: &[Assigned]) -> Verdict {
+fn addresses_assigned(assigned: &[Assigned], settings: &Settings) -> Verdict {
     let missing = assigned.iter().filter_map(|one| match one {
         Assigned::Address(_) => None,
-        Assigned::NotUsable(why) => Some(why.as_str()),
+        Assigned::NotUsable(why) | Assigned::Unreachable(why) => Some(why.as_str()),
         Assigned::Exhausted => Some("no address is left to assign"),
     });
     let missing: Vec<&str> = missing.collect();
+    let is_unreachable = |one: &Assigned| matches!(one, Assigned::Unreachable(_));
+    let has_none = settings.all_or_none && assigned.iter().any(is_unreachable);
     match assigned.len() - missing.len() {
+        _ if has_none => Verdict::no("NotAssigned", format!("not all, and so no address: {}", missing.join(", "))),
         0 => Verdict::no("NotAssigned", format!("no address: {}", missing.join(", "))),
         _ if missing.is_empty() => Verdict::yes("AddressesAssigned", "Every address that was asked for is assigned"),
         _ => Verdict::no("PartiallyAssigned", format!("not all addresses: {}", missing.join(", "))),

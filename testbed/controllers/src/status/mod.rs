@@ -133,6 +133,9 @@ pub struct GatewayAddress {
     pub r#type: String,
     /// Value.
     pub value: String,
+    /// From where it is reached; nothing where the definitions have no place for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routability: Option<String>,
 }
 
 /// One entry of `status.listeners` of a Gateway or ListenerSet.

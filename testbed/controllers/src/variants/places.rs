@@ -18,6 +18,13 @@ pub(super) const VARIANTS: &[Variant] = &[
         place: Place::Settings(|settings| settings.addresses = 2),
     },
     Variant {
+        name: "gives-all-addresses-or-none",
+        summary: "Gives a Gateway no address where one of them cannot be reached as it asks, and says NotAssigned.",
+        source: "GEP-5093: those that \"opt to reject partially satisfied address entries MUST follow the same semantics as the 'no entries \
+                 can be satisfied' behavior\".",
+        place: Place::Settings(|settings| settings.all_or_none = true),
+    },
+    Variant {
         name: "publishes-names",
         summary: "Says the name of a Gateway that asks for no address, as an address of type Hostname, instead of an IP address.",
         source: "GatewayStatusAddress.type: Hostname is one of the types, as load balancers of clouds have it.",

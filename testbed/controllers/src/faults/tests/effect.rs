@@ -138,11 +138,11 @@ fn moments() -> [Snapshot; 3] {
     add(&mut first, include_str!("names.yaml"), "1");
     add(&mut first, include_str!("routes-of-sets.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
-    authority(&mut first, "demo", "authority");
     add(&mut first, include_str!("trust-bundles.yaml"), "1");
     for (name, of) in [("rotated", 1), ("gone", 1), ("again", 1), ("several", 2)] {
         trust_bundle(&mut first, name, name, of);
     }
+    authority(&mut first, "demo", "authority");
     authority(&mut first, "demo", "ending");
     authority(&mut first, "other", "far");
     for (_, route) in crowd() {

@@ -217,6 +217,69 @@ fn from_v1_7_on_a_gateway_says_whether_it_has_its_addresses(#[case] addresses: &
     assert!(said[0].ends_with(&format!("AddressesAssigned={expected}")), "{said:?}");
 }
 
+/// What a Gateway says of these addresses, and the routability of each that it has.
+fn reached(addresses: &str, channel: &str, all_or_none: bool) -> (String, Vec<Option<String>>) {
+    let mut world =
+        World::with(&gateway("gw", 0, &format!("{addresses}listeners: [{{name: http, port: 80, protocol: HTTP}}]")));
+    world.add(&format!(
+        "- {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: \
+         httproutes.gateway.networking.k8s.io, annotations: {{gateway.networking.k8s.io/bundle-version: v1.7.0, \
+         gateway.networking.k8s.io/channel: {channel}}}}}, spec: {{group: gateway.networking.k8s.io, names: {{kind: HTTPRoute, \
+         plural: httproutes}}}}}}"
+    ));
+    world.settings.all_or_none = all_or_none;
+    let outcome = world.settle();
+    let DesiredStatus::Gateway { addresses, .. } = &update(&outcome, Kind::Gateway, "gw").unwrap().status else {
+        panic!("no status of a Gateway")
+    };
+    (conditions(&outcome, Kind::Gateway, "gw").concat(), addresses.iter().map(|one| one.routability.clone()).collect())
+}
+
+const SENTINEL: &str = "{type: IPAddress, routability: testing.x-k8s.io/sentinel}";
+const OTHER: &str = "{type: IPAddress, routability: testing.x-k8s.io/other}";
+
+#[rstest]
+#[case::none_asked("", "Programmed=True/Programmed AddressesAssigned=True/AddressesAssigned", &[""])]
+#[case::asked(SENTINEL, "Programmed=True/Programmed AddressesAssigned=True/AddressesAssigned", &["testing.x-k8s.io/sentinel"])]
+#[case::other(OTHER, "Programmed=False/AddressNotAssigned AddressesAssigned=False/NotAssigned", &[])]
+#[case::cluster("{type: IPAddress, routability: Cluster}", "Programmed=False/AddressNotAssigned AddressesAssigned=False/NotAssigned", &[])]
+#[case::of_a_value(
+    "{type: IPAddress, value: 127.90.0.9, routability: testing.x-k8s.io/other}",
+    "Programmed=False/AddressNotAssigned AddressesAssigned=False/NotAssigned",
+    &[]
+)]
+fn an_address_is_reached_as_it_was_asked_for(#[case] asked: &str, #[case] said: &str, #[case] routability: &[&str]) {
+    let addresses = if asked.is_empty() { String::new() } else { format!("addresses: [{asked}], ") };
+    let (conditions, reached) = reached(&addresses, "experimental", false);
+    assert!(conditions.contains(said), "{conditions}");
+    assert_eq!(reached, routability.iter().map(|of| Some((*of).to_owned())).collect::<Vec<_>>());
+}
+
+#[test]
+fn each_address_has_the_routability_of_its_own_request() {
+    let fixed = "{type: IPAddress, value: 127.90.0.9}";
+    let (_, reached) = reached(&format!("addresses: [{SENTINEL}, {fixed}], "), "experimental", false);
+    assert_eq!(reached, [Some(String::new()), Some("testing.x-k8s.io/sentinel".to_owned())]);
+}
+
+#[rstest]
+#[case(false, "Programmed=True/Programmed AddressesAssigned=False/PartiallyAssigned", 1)]
+#[case(true, "Programmed=False/AddressNotAssigned AddressesAssigned=False/NotAssigned", 0)]
+fn who_has_a_part_of_the_addresses_is_served_unless_it_is_all_or_none(
+    #[case] all_or_none: bool,
+    #[case] said: &str,
+    #[case] count: usize,
+) {
+    let (conditions, reached) = reached(&format!("addresses: [{OTHER}, {SENTINEL}], "), "experimental", all_or_none);
+    assert!(conditions.contains(said), "{conditions}");
+    assert_eq!(reached.len(), count);
+}
+
+#[test]
+fn the_standard_channel_has_no_place_for_routability() {
+    assert_eq!(reached("", "standard", false).1, [None]);
+}
+
 /// The base Gateway has an open listener of HTTP on port 80; what is merged has one address and, on a port that both have, one lane.
 #[rstest]
 #[case::other_port("{name: a, port: 81, protocol: HTTP}", true)]
