@@ -274,8 +274,8 @@ impl Sharing {
 
     fn start_over(&mut self, now: Elapsed, env: &Env<'_>) {
         let patiently = now + self.pause.max((now - self.deadline.start) / PATIENCE);
-        // The last one within the budget begins at its end.
-        self.not_before = patiently.min(self.deadline.wake(now)).max(now + self.pause);
+        // The last one begins a pause before its time is up, so that nobody has to be on the dot.
+        self.not_before = patiently.min(self.deadline.wake(now).before(self.pause)).max(now + self.pause);
         self.began = self.not_before;
         self.pause = (self.pause * 2).min(env.context.timing.backoff_max);
         self.counts.fill(0);

@@ -17,6 +17,12 @@ impl Elapsed {
     pub fn since(self, earlier: Elapsed) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
+
+    /// What it was so long before; the beginning of the run at the earliest.
+    #[must_use]
+    pub fn before(self, by: Duration) -> Elapsed {
+        Elapsed(self.0.saturating_sub(u64::try_from(by.as_micros()).unwrap_or(u64::MAX)))
+    }
 }
 
 impl Add<Duration> for Elapsed {

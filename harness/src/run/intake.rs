@@ -181,6 +181,7 @@ impl Intake {
             let silent = own.coming.extract_if(.., |_, coming| now >= coming.moved + patience);
             own.there.extend(silent.map(|(key, _)| key));
         }
+        self.cuts_short(now);
     }
 
     /// When the next one may have to give up its place.
@@ -231,7 +232,8 @@ impl Intake {
     /// As many came as there may be at once.
     fn concludes(&mut self, limit: usize, now: Elapsed) {
         let each = self.turn.took.as_secs_f64() / number(self.turn.came);
-        let best = self.best.map_or(each, |best| best.min(each));
+        // Fewer than the fewest there cannot be, so what each takes then is what it takes at best, whatever a lucky moment said before.
+        let best = self.best.filter(|_| limit > FEWEST).map_or(each, |best| best.min(each));
         self.best = Some(best);
         let in_a_second = number(self.turn.there) / (now - self.turn.since).as_secs_f64();
         let was_worth_nothing = |(before, then): &(usize, f64)| {
@@ -264,7 +266,8 @@ impl Intake {
         let is_late =
             |coming: &&Coming| coming.since >= self.turn.since && (now - coming.since).as_secs_f64() >= best * FEWER;
         let late = self.jobs.values().flat_map(|own| own.coming.values()).filter(is_late).count();
-        if late * 2 > limit {
+        // Some never come, as they are not to; the others do meanwhile.
+        if limit > FEWEST && late * 2 > limit && late > self.turn.came {
             self.enough = Some(CALM);
             let before = self.raised_from.take().map_or_else(|| part(limit, 1.0 / MORE), |(before, _)| before);
             self.limits(before, now);
