@@ -91,7 +91,7 @@ fn what_is_large_takes_bounded_time_and_memory(#[case] large: (String, String), 
     let output = command.args(["-c", &limited, env!("CARGO_BIN_EXE_gateproof")]).args(words).output().unwrap();
     let ended = Ended {
         code: output.status.code(),
-        signal: None,
+        signal: std::os::unix::process::ExitStatusExt::signal(&output.status),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     };

@@ -68,5 +68,8 @@ fn of_hello(node: &Node, name: &str, checker: &mut Checker<'_>) -> bool {
     if let Some((key, _)) = given.filter(|_| node.get("tls").is_none()) {
         checker.report(key.mark, format!("`{name}` is for streams within TLS"), None);
     }
+    if let Some((key, _)) = given.filter(|_| name == "twoRecords" && node.get("inTwo").is_some()) {
+        checker.report(key.mark, "`twoRecords` beside `inTwo`: it is split in one way".to_owned(), None);
+    }
     boolean(node, name).unwrap_or(false)
 }

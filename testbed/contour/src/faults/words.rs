@@ -258,7 +258,10 @@ pub(super) const FAULTS: &[Fault] = &[
                 // It has come about with Valid, unless it was there before.
                 let was = items(live, "/status/conditions")
                     .find(|was| was["type"] == own["type"] && was["status"] == own["status"]);
-                own["lastTransitionTime"] = was.unwrap_or(&condition)["lastTransitionTime"].clone();
+                // Valid has no time yet where nothing was said of the object before.
+                let times = [&was.unwrap_or(&condition)["lastTransitionTime"], &live["metadata"]["creationTimestamp"]];
+                own["lastTransitionTime"] =
+                    times.into_iter().find(|time| time.is_string()).cloned().unwrap_or_default();
                 own["observedGeneration"] = live["metadata"]["generation"].clone();
                 if let Some(conditions) = status["conditions"].as_array_mut() {
                     conditions.retain(|other| other["type"] != own["type"]);

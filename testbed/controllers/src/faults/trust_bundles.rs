@@ -22,6 +22,7 @@ const FOLLOWED: &str = "OWN-53";
 const UNREAD: &str = "OWN-54";
 const OTHER_KIND: &str = "blind:BackendTLSPolicyInvalidKind.1";
 const CLUSTER_SCOPED: &str = "OWN-55";
+const EVERY_ONE: &str = "OWN-60";
 
 const REFERENCES: &str = "/spec/validation/caCertificateRefs";
 
@@ -163,7 +164,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reads-one-authority-of-trust-bundles",
         summary: "Believes the first certificate of a ClusterTrustBundle alone.",
-        clauses: &[OF_BACKENDS],
+        clauses: &[EVERY_ONE],
         seam: Seam::Snapshot(|| view(keep_one)),
     },
     Fault {

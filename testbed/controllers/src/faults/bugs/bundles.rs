@@ -44,7 +44,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "reads-one-authority-of-a-bundle",
             summary: "Knows backends and clients by the first authority of a bundle alone.",
-            clauses: &["upstream:BackendTLSPolicy", "upstream:GatewayFrontendClientCertificateValidation"],
+            clauses: &["OWN-60"],
             seam: Seam::Config(|| serve(|_, config| change(config, keep_the_first))),
         },
         reported: &["envoyproxy/envoy#10155", "caddyserver/caddy#5981"],
@@ -53,7 +53,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "takes-bundles-with-doubles-for-broken",
             summary: "Believes nobody where a bundle of authorities has one of them twice.",
-            clauses: &["blind:BackendTLSPolicy.1", "blind:GatewayFrontendClientCertificateValidation.2"],
+            clauses: &["OWN-60"],
             seam: Seam::Config(|| serve(|_, config| change(config, empty_with_doubles))),
         },
         reported: &["envoyproxy/gateway#8847"],
