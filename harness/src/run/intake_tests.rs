@@ -208,7 +208,8 @@ fn where_most_are_late_already_fewer_are_let_in_at_once() {
     // Twice as long as at best.
     intake.moved(0, Moved::Changed(key(0)), at(29));
     assert_eq!(intake.limit(), Some(18));
-    intake.moved(0, Moved::Changed(key(0)), at(30));
+    // Though nobody says anything.
+    intake.gives_up(at(30));
     assert_eq!(intake.limit(), Some(12));
     // The others were made before this turn, so that they say nothing of it.
     intake.moved(17, Moved::Changed(key(17)), at(60));
