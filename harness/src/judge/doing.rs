@@ -68,11 +68,13 @@ impl Doing {
         }
     }
 
-    /// Since when it waits for nothing but that a wrong status changes after all, and that has not.
+    /// Since when it waits for nothing but that a wrong status or a wrong answer changes after all, and that has not.
     pub(super) fn stands(&self) -> Option<Elapsed> {
         match self {
             Doing::Settling(settling) => settling.stands(),
             Doing::Programming(programming) => programming.stands(),
+            Doing::Probing(probing) => probing.stands(),
+            Doing::Sharing(sharing) => sharing.stands(),
             _ => None,
         }
     }

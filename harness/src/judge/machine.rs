@@ -368,7 +368,7 @@ impl Judge {
         self.rested.is_none() && self.doing.rests()
     }
 
-    /// From when on, as far as is known, it waits for nothing but that a wrong status changes after all.
+    /// From when on, as far as is known, it waits for nothing but that something wrong changes after all.
     pub fn lingers(&self) -> Option<Elapsed> {
         Some(self.doing.stands()? + self.context.timing.quiet * OPTIONAL_WINDOWS)
     }

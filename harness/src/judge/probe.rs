@@ -11,11 +11,13 @@
 //! Of *each* of several the same holds.
 
 mod mirrors;
+mod place;
 
 use std::time::Duration;
 
 use gateproof_report::record::{ProbeRecord, Stage};
 
+pub(super) use self::place::place;
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words};
 use super::contrast::{Contrasting, End, Shown};
@@ -53,6 +55,8 @@ pub(super) struct Probing {
     /// How the last agreeing answer ended: its status, or the code of a call.
     last_end: Option<u32>,
     misses: Vec<Miss>,
+    /// Since when no answer agreed, if the last one did not.
+    disagrees_since: Option<Elapsed>,
     /// Those of the newest answer that disagreed in a test of staying.
     disagreed_by: Vec<Miss>,
     /// What becomes of the data path once it has agreed.
@@ -103,6 +107,7 @@ impl Probing {
             agreed_at_times: false,
             last_end: None,
             misses: Vec::new(),
+            disagrees_since: None,
             disagreed_by: Vec::new(),
             staying: Staying::idle(agreed),
             answered_before: false,
@@ -233,6 +238,7 @@ impl Probing {
         let good = agrees(&misses, self.probe.level);
         self.staying.note(exchange, &misses, good, now, env.bindings);
         self.agreed_at_times |= good && self.deadline.met_by(exchange.started);
+        self.disagrees_since = self.disagrees_since.or(Some(now)).filter(|_| !good);
         self.owed = self.owed.saturating_sub(1);
         if self.counting.is_some() {
             return self.counted(good, misses, exchange, now, env);
@@ -347,6 +353,11 @@ impl Probing {
     /// The run writes nothing, or could not be kept from it.
     pub(super) fn quiesced(&mut self, is_quiet: bool, env: &Env<'_>) -> Option<Report> {
         (!is_quiet).then(|| self.staying.undecided(env))
+    }
+
+    /// Since when no answer agreed.
+    pub(super) fn stands(&self) -> Option<Elapsed> {
+        self.disagrees_since
     }
 
     /// What came of all attempts, for the record.
@@ -468,23 +479,6 @@ impl Probing {
         report.answered = by_backend.then(|| place(&self.probe, env));
         report
     }
-}
-
-/// Where a probe goes, for the turn: the same request target at the same listener.
-pub(super) fn place(probe: &Probe, env: &Env<'_>) -> String {
-    format!(
-        "{} {} {} {} {} {}",
-        env.label(&probe.target.gateway),
-        probe.target.of.as_ref().map(|of| env.label(of)).unwrap_or_default(),
-        probe.target.listener.as_deref().unwrap_or_default(),
-        probe.method.as_deref().unwrap_or(match (probe.datagrams, probe.tls) {
-            (true, _) => "udp",
-            (false, true) => "tls",
-            (false, false) => "tcp",
-        }),
-        probe.host.as_deref().unwrap_or_default(),
-        probe.path
-    )
 }
 
 pub(super) fn harness_late(env: &Env<'_>) -> Report {

@@ -34,6 +34,8 @@ pub(super) struct Sharing {
     owed: u32,
     not_before: Elapsed,
     pause: Duration,
+    /// Since when it was counted anew.
+    disagrees_since: Option<Elapsed>,
     began: Elapsed,
     counts: Vec<u32>,
     others: u32,
@@ -71,6 +73,7 @@ impl Sharing {
             owed,
             not_before: now,
             pause: timing.backoff_min,
+            disagrees_since: None,
             began: now,
             counts,
             others: 0,
@@ -273,6 +276,7 @@ impl Sharing {
     }
 
     fn start_over(&mut self, now: Elapsed, env: &Env<'_>) {
+        self.disagrees_since.get_or_insert(now);
         let patiently = now + self.pause.max((now - self.deadline.start) / PATIENCE);
         // The last one begins a pause before its time is up, so that nobody has to be on the dot.
         self.not_before = patiently.min(self.deadline.wake(now).before(self.pause)).max(now + self.pause);
@@ -284,6 +288,11 @@ impl Sharing {
         self.other = None;
         self.unreachable = None;
         self.owed = batch(&self.plan, &self.counts, 0);
+    }
+
+    /// Since when what is counted disagrees.
+    pub(super) fn stands(&self) -> Option<Elapsed> {
+        self.disagrees_since
     }
 
     /// When the next batch is due. What is repeated begins once the data path is at rest, but waits for that no longer than a step

@@ -18,6 +18,9 @@ const AT_ONCE: Duration = Duration::from_millis(1);
 /// The hundreds of requests that a test of shares takes.
 const MANY_REQUESTS: Duration = Duration::from_secs(2);
 
+/// How many that linger and have no Gateways of their own are spared for each slot.
+const BESIDE: usize = 3;
+
 /// What one execution of a scenario needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -221,12 +224,16 @@ impl Schedule {
         }
     }
 
-    /// How many slots are taken. Who only watches on takes nobody's; who lingers leaves its own to another, so that there are no more
-    /// than twice as many as there are slots, and where there is one the order is the same every time.
+    /// How many slots are taken. Who only watches on takes nobody's. Who lingers leaves its own to another: of those whose Gateways
+    /// stand meanwhile as many as there are slots, and several times as many of the others, for whom nothing stands. Where there is
+    /// one slot the order is the same every time.
     fn at_work(&self) -> usize {
-        let lingering = self.lingering.iter().filter(|job| !self.resting.contains_key(job)).count();
+        let lingering = self.lingering.iter().filter(|job| !self.resting.contains_key(job));
+        let burdens: Vec<bool> = lingering.map(|job| self.jobs[*job].own > 0).collect();
+        let with_own = burdens.iter().filter(|burden| **burden).count();
+        let others = burdens.len() - with_own;
         let spared = if self.slots > 1 { self.slots } else { 0 };
-        self.running.len() - self.resting.len() - lingering.min(spared)
+        self.running.len() - self.resting.len() - with_own.min(spared) - others.min(spared * BESIDE)
     }
 
     /// The jobs that are to be told that nothing else is at work. To be asked when nothing more may start: what waits for their lanes

@@ -278,21 +278,39 @@ fn who_only_watches_is_not_told_that_all_is_over_while_others_wait_to_make_gatew
 }
 
 #[rstest]
-#[case::several(2, [vec![0, 1], vec![2], vec![3], vec![]])]
-#[case::one(1, [vec![0], vec![], vec![], vec![]])]
-fn who_waits_for_a_wrong_status_to_change_leaves_its_place_to_another(
+#[case::whose_gateways_stand(2, 1, &[0, 1, 2, 3])]
+#[case::for_whom_nothing_stands(2, 0, &[0, 1, 2, 3, 4, 5, 6, 7])]
+#[case::one_by_one(1, 0, &[0])]
+fn who_waits_for_something_wrong_to_change_leaves_its_place_to_another(
     #[case] slots: usize,
-    #[case] starts: [Vec<usize>; 4],
+    #[case] own: usize,
+    #[case] expected: &[usize],
 ) {
-    let jobs = [9, 8, 7, 6, 5, 4].map(|millis| job(&[], Isolation::Shared, millis));
-    let mut schedule = schedule(jobs.to_vec(), Vec::new(), slots);
-    for (job, expected) in starts.into_iter().enumerate() {
-        assert_eq!(fill(&mut schedule), expected, "{job}");
-        // The third, and the fourth, would be more than there may be at once.
-        schedule.lingers(job, true);
+    let jobs = (0..12).map(|index| Job { own, ..job(&[], Isolation::Shared, 12 - index) });
+    let mut schedule = schedule(jobs.collect(), Vec::new(), slots);
+    let mut started = Vec::new();
+    while let Some(start) = schedule.start() {
+        started.push(start.job);
+        schedule.lingers(start.job, true);
     }
+    assert_eq!(started, expected);
     // Nobody is told that all is over while they wait.
     assert_eq!(schedule.rested(), [0_usize; 0]);
+}
+
+#[test]
+fn who_lingers_with_gateways_takes_no_place_from_those_without() {
+    let own = |own: usize, millis: u64| Job { own, ..job(&[], Isolation::Shared, millis) };
+    let jobs = vec![own(1, 9), own(1, 8), own(1, 7), own(1, 6), own(0, 5), own(0, 4)];
+    let mut schedule = schedule(jobs, Vec::new(), 2);
+    for _ in 0..2 {
+        fill(&mut schedule).into_iter().for_each(|job| schedule.lingers(job, true));
+    }
+    assert_eq!(fill(&mut schedule), [0_usize; 0]);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), [4]);
+    schedule.lingers(4, true);
+    assert_eq!(fill(&mut schedule), [5]);
 }
 
 #[test]

@@ -499,6 +499,7 @@ impl Play {
                 self.own(Body::Wrote(Box::new(Write { step, ordinal, verb, key, api_version, sent, outcome })));
             }
             Action::Probe { step, attempt, role, id, request, not_before } => {
+                self.lingers.extend(self.judge.lingers());
                 let started = self.now.max(not_before);
                 self.advance(started);
                 let back = (self.on_probe)(started, &id, &request);

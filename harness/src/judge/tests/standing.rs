@@ -1,4 +1,5 @@
-//! A wrong status that stands still: its scenario needs no place meanwhile, and whoever is impatient has it judged.
+//! A wrong status that stands still, or a wrong answer: its scenario needs no place meanwhile, and whoever is impatient has the status
+//! judged.
 
 use std::time::Duration;
 
@@ -58,4 +59,20 @@ fn whoever_is_impatient_has_a_wrong_status_judged_once_it_stands(
     let verdict = play(versions, impatient, slowest).run();
     let found = verdict.findings.first().map_or(0, |finding| finding.at_ms);
     assert_eq!((verdict.outcome, found), (outcome, at), "{verdict:?}");
+}
+
+/// A wrong answer is asked for again for 5 s. Whoever gets the right one again has its place until the next wrong one stands.
+#[rstest]
+#[case::never_right(&[404], &[1201])]
+#[case::right_at_once(&[200], &[])]
+#[case::right_after_a_while(&[404, 404, 404, 200], &[1201])]
+#[case::wrong_again(&[404, 200, 404, 404, 200], &[1201, 1208])]
+fn who_waits_for_a_wrong_answer_to_change_needs_no_place(#[case] answers: &'static [u16], #[case] expected: &[u64]) {
+    let mut asked = 0;
+    let mut play = Play::new(scenario(vec![asks(get(status(&[200])))])).probes(move |_, _, _| {
+        asked += 1;
+        Back::Status(*answers.get(asked - 1).or(answers.last()).unwrap_or(&404))
+    });
+    play.run();
+    assert_eq!(play.lingers.iter().map(|at| at.0 / 1000).collect::<Vec<_>>(), expected);
 }
