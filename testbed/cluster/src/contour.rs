@@ -139,7 +139,7 @@ async fn create(
 
 /// Every fault that it can have.
 pub fn faults() -> Vec<KnownFault> {
-    let known = |fault: &contour::behaviour::Fault| KnownFault {
+    let known = |fault: &contour::seam::Fault| KnownFault {
         name: fault.name,
         seam: fault.seam.name(),
         summary: fault.summary,
@@ -151,7 +151,7 @@ pub fn faults() -> Vec<KnownFault> {
 
 /// Every legal way to differ that it has.
 pub fn variants() -> Vec<KnownVariant> {
-    let known = |variant: &contour::behaviour::Variant| KnownVariant {
+    let known = |variant: &contour::seam::Variant| KnownVariant {
         name: variant.name,
         summary: variant.summary,
         source: variant.source,

@@ -1,7 +1,7 @@
 //! A reference implementation of Contour's HTTPProxy for the embedded target.
 //!
 //! It follows source that was read. A pure function, [`reconcile::reconcile`], turns a snapshot into a verdict for every object and into
-//! the hosts that are served; [`runtime`] watches, calls it and acts. Faults and variants sit in the seams of [`behaviour`], and nothing
+//! the hosts that are served; [`runtime`] watches, calls it and acts. Faults and variants sit in the seams that [`seam`] has, and nothing
 //! else knows of them.
 
 pub mod api;
@@ -14,6 +14,7 @@ pub mod gate;
 pub mod kinds;
 pub mod reconcile;
 pub mod runtime;
+pub mod seam;
 pub mod settings;
 pub mod status;
 mod variants;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::behaviour::{Seam, Variant};
 use crate::faults::valid;
+use crate::seam::{Seam, Variant};
 
 /// Every variant.
 pub const VARIANTS: &[Variant] = &[

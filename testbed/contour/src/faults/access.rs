@@ -4,9 +4,9 @@ use gateproof_runtime::object::{items, text};
 use serde_json::Value;
 
 use super::{edit, forget, forget_reason, routes};
-use crate::behaviour::Fault;
 use crate::gate::{Addresses, Limit, Range};
 use crate::kinds::Kind;
+use crate::seam::Fault;
 
 pub(super) const FAULTS: &[Fault] = &[
     edit!(

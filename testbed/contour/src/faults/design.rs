@@ -3,7 +3,7 @@
 use gateproof_runtime::object::text;
 
 use super::{edit, valid, verdicts, write_status};
-use crate::behaviour::Fault;
+use crate::seam::Fault;
 
 pub(super) const FAULTS: &[Fault] = &[
     write_status!(

@@ -7,9 +7,9 @@ use gateproof_runtime::object::{items, name, namespace, text};
 use serde_json::{Value, json};
 
 use super::{edit, routes, view};
-use crate::behaviour::Fault;
 use crate::kinds::{Kind, Snapshot};
 use crate::reconcile::Answer;
+use crate::seam::Fault;
 
 /// Takes roots away whose host another one has that comes before, by name.
 fn first_roots(snapshot: &mut Snapshot) {

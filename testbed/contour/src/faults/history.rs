@@ -7,9 +7,9 @@ use gateproof_runtime::object::items;
 use serde_json::Value;
 
 use super::{edit, valid, write_status};
-use crate::behaviour::{Fault, Seam};
 use crate::kinds::Snapshot;
 use crate::reconcile::Outcome;
+use crate::seam::{Fault, Seam};
 use crate::settings::Settings;
 
 /// After that an HTTPProxy begins to turn: later than whoever expects a word at once looks, and before whoever watches has gone.

@@ -10,8 +10,8 @@ mod words;
 
 use serde_json::Value;
 
-use crate::behaviour::Fault;
 use crate::reconcile::{Host, HostRoute, Outcome};
+use crate::seam::Fault;
 use crate::status::{Sub, Verdict};
 
 /// Every fault, by the file that it stands in.
@@ -21,11 +21,11 @@ pub const FAULTS: &[&[Fault]] =
 /// A fault in what should be.
 macro_rules! edit {
     ($name:literal, $summary:literal, [$($clause:literal),*], $edit:expr) => {
-        crate::behaviour::Fault {
+        crate::seam::Fault {
             name: $name,
             summary: $summary,
             clauses: &[$($clause),*],
-            seam: crate::behaviour::Seam::Outcome(|| Box::new($edit)),
+            seam: crate::seam::Seam::Outcome(|| Box::new($edit)),
         }
     };
 }
@@ -33,11 +33,11 @@ macro_rules! edit {
 /// A fault in how a status reads when it is written.
 macro_rules! write_status {
     ($name:literal, $summary:literal, [$($clause:literal),*], $write:expr) => {
-        crate::behaviour::Fault {
+        crate::seam::Fault {
             name: $name,
             summary: $summary,
             clauses: &[$($clause),*],
-            seam: crate::behaviour::Seam::Write(|| Box::new($write)),
+            seam: crate::seam::Seam::Write(|| Box::new($write)),
         }
     };
 }
@@ -45,11 +45,11 @@ macro_rules! write_status {
 /// A fault in what the reconciler gets to see.
 macro_rules! view {
     ($name:literal, $summary:literal, [$($clause:literal),*], $view:expr) => {
-        crate::behaviour::Fault {
+        crate::seam::Fault {
             name: $name,
             summary: $summary,
             clauses: &[$($clause),*],
-            seam: crate::behaviour::Seam::Snapshot(|| Box::new($view)),
+            seam: crate::seam::Seam::Snapshot(|| Box::new($view)),
         }
     };
 }

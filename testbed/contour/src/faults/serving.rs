@@ -11,8 +11,8 @@ use gateproof_proxy::routing::Routing;
 use serde_json::Value;
 
 use super::{edit, routes};
-use crate::behaviour::{Fault, Seam};
 use crate::reconcile::{Answer, Host, Outcome, Secure, config};
+use crate::seam::{Fault, Seam};
 
 /// Looks at the host of a request alone, whatever the name of the handshake was.
 struct NoNames;

@@ -3,9 +3,9 @@
 use gateproof_runtime::object::items;
 
 use super::{edit, forget, forget_reason, verdicts};
-use crate::behaviour::Fault;
 use crate::kinds::{Kind, Snapshot};
 use crate::reconcile::Outcome;
+use crate::seam::Fault;
 
 /// Tells nothing of a reason where an include of the HTTPProxy asks this sort of condition.
 fn forget_of_includes(snapshot: &Snapshot, outcome: &mut Outcome, sort: &str, reason: &str) {

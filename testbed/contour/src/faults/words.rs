@@ -4,9 +4,9 @@ use gateproof_runtime::object::{items, name, namespace, text};
 use serde_json::{Value, json};
 
 use super::{edit, valid, verdicts, write_status};
-use crate::behaviour::Fault;
 use crate::kinds::Kind;
 use crate::reconcile::Outcome;
+use crate::seam::Fault;
 use crate::status::{Sub, Verdict};
 
 /// What is said of Services that routes lead to, and that are not there, in the words of either edition.
