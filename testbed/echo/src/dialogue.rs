@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::echo::Backend;
+use crate::backend::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
 use crate::tls::{self, Agreed};

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use crate::TOKEN_VARIABLE;
-use crate::echo::{Echo, EchoError, EchoOptions, Protocol};
+use crate::backend::{EchoError, Protocol};
+use crate::echo::{Echo, EchoOptions};
 use crate::identity::Identity;
 use crate::journal::Journal;
 

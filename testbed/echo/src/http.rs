@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, SET_COOKIE};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, Version};
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
@@ -24,17 +23,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::asked::{Body, asked_headers, host, lossy};
+use crate::backend::Backend;
 use crate::canonical::canonical;
 use crate::conduct::{self, Rehearsal};
-use crate::echo::Backend;
 use crate::filler::filler;
 use crate::identity::Identity;
 use crate::journal::Entry;
 use crate::tls::{self, Agreed, Arrived};
 use crate::{HEADER_TIME, REQUEST_HEADER, TOKEN_HEADER, delay, grpc, websocket};
-
-/// The body of an answer.
-pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// The backend was asked to break the connection off instead of answering.
 #[derive(Debug, thiserror::Error)]
@@ -361,29 +358,6 @@ async fn digest(mut body: Incoming, keep: usize) -> Option<(u64, String, Vec<u8>
     Some((length, format!("{:x}", hash.finalize()), kept))
 }
 
-/// The fields that the request asks for in the header `by`; values of one name are joined, but for cookies, which cannot be
-/// (RFC 6265, section 3).
-pub(crate) fn asked_headers(headers: &HeaderMap, by: &str) -> Vec<(HeaderName, HeaderValue)> {
-    let mut asked: Vec<(HeaderName, String)> = Vec::new();
-    for line in headers.get_all(by).iter().filter_map(|value| value.to_str().ok()) {
-        for (name, value) in line.split(',').filter_map(|pair| pair.split_once(':')) {
-            let Ok(name) = name.trim().parse::<HeaderName>() else { continue };
-            match asked.iter_mut().find(|(earlier, _)| *earlier == name && name != SET_COOKIE) {
-                Some((_, values)) => *values = format!("{values},{}", value.trim()),
-                None => asked.push((name, value.trim().to_owned())),
-            }
-        }
-    }
-    asked.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect()
-}
-
-pub(crate) fn host(parts: &Parts) -> String {
-    match parts.headers.get(HOST) {
-        Some(host) => lossy(host),
-        None => parts.uri.authority().map(ToString::to_string).unwrap_or_default(),
-    }
-}
-
 fn collapse_slashes(path: &str) -> String {
     let mut collapsed = String::with_capacity(path.len());
     for letter in path.chars() {
@@ -400,10 +374,6 @@ fn proto(version: Version) -> &'static str {
         Version::HTTP_2 => "HTTP/2.0",
         _ => "HTTP/1.1",
     }
-}
-
-pub(crate) fn lossy(value: &HeaderValue) -> String {
-    String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
 fn json<T: Serialize>(value: &T) -> Response<Bytes> {

@@ -4,6 +4,8 @@
 //! [`Journal`], so that copies and retries are counted rather than guessed from answers. Many of them share a process;
 //! each costs one listening socket and one task while idle.
 
+mod asked;
+mod backend;
 mod canonical;
 pub mod conduct;
 mod delay;
@@ -23,7 +25,8 @@ mod websocket;
 
 use std::time::Duration;
 
-pub use echo::{Echo, EchoError, EchoOptions, Protocol};
+pub use backend::{EchoError, Protocol};
+pub use echo::{Echo, EchoOptions};
 pub use filler::filler;
 pub use identity::Identity;
 pub use journal::{Journal, Record};

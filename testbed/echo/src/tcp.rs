@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::AT_END;
-use crate::echo::Backend;
+use crate::backend::Backend;
 use crate::identity::Identity;
 use crate::journal::Entry;
 

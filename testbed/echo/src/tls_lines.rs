@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::echo::{Backend, EchoError};
+use crate::backend::{Backend, EchoError};
 use crate::tcp;
 
 /// How long a client may take for its part of the handshake.

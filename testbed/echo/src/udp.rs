@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tokio::net::UdpSocket;
 use tokio_util::sync::CancellationToken;
 
-use crate::echo::{Backend, Protocol};
+use crate::backend::{Backend, Protocol};
 use crate::identity::Identity;
 use crate::journal::Entry;
 use crate::tcp::{Greeting, line_of};

@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderValue, Response, Version};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 
-use crate::http::{Body, asked_headers, host, lossy};
+use crate::asked::{Body, asked_headers, host, lossy};
 use crate::identity::Identity;
 use crate::tls::Agreed;
 use message::Account;
