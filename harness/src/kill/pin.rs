@@ -312,7 +312,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
 fn noted(seen: &Seen, backend: &str, wrong: WrongAnswer) -> WrongAnswer {
     match seen.backend.as_deref() {
         Some(answers) if answers == backend => WrongAnswer::FirstTry(Box::new(wrong)),
-        Some(_) => WrongAnswer::Mirrored(Box::new(wrong)),
+        Some(_) => WrongAnswer::Aside(backend.to_owned(), Box::new(wrong)),
         None => wrong,
     }
 }

@@ -217,7 +217,8 @@ async fn every_fault_starts_and_stops() {
 #[test]
 fn faults_of_the_surface_change_the_definitions() {
     // What they are about stands in the experimental channel alone.
-    const EXPERIMENTAL: [&str; 2] = ["crds-with-trust-bundles-in-namespaces", "crds-with-any-routability"];
+    const EXPERIMENTAL: [&str; 3] =
+        ["crds-with-trust-bundles-in-namespaces", "crds-with-any-routability", "crds-with-filters-of-streams"];
     for fault in catalogue().iter().filter(|fault| matches!(fault.seam, Seam::ApiSurface(_))) {
         let changes = |channel: &Channel| {
             let mut definitions = gateway_api(*channel);

@@ -29,6 +29,8 @@ pub struct Settings {
     pub all_or_none: bool,
     /// Whether a Gateway that asks for no address says its names instead of its addresses.
     pub names: bool,
+    /// Whether filters of listeners may ask somebody about requests.
+    pub authorizes: bool,
     /// Whether one host of a listener is for HTTPRoutes or for GRPCRoutes, whichever came first.
     pub keeps_kinds_apart: bool,
     /// What it does without.
@@ -87,6 +89,7 @@ impl Default for Settings {
             merges: false,
             all_or_none: false,
             names: false,
+            authorizes: true,
             keeps_kinds_apart: false,
             lacks: BTreeSet::new(),
         }
@@ -179,7 +182,8 @@ pub const FEATURES_SINCE: (u32, &[&str]) = (
 );
 
 /// What it claims beside that from the same release on where definitions are of the experimental channel.
-pub const EXPERIMENTAL_FEATURES: &[&str] = &["ClusterTrustBundle", "GatewayAddressRoutability"];
+pub const EXPERIMENTAL_FEATURES: &[&str] =
+    &["ClusterTrustBundle", "GatewayAddressRoutability", "GatewayListenerFilters"];
 
 /// What it claims beside that where the definition of a kind is served that older releases lack, by kind.
 pub const FEATURES_OF_KINDS: &[(Kind, &str)] = &[(Kind::ListenerSet, "ListenerSet")];

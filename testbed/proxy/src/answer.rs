@@ -23,7 +23,7 @@ use crate::retry::Sending;
 use crate::routing::Routing;
 use crate::server::Shared;
 use crate::upstream::UpstreamError;
-use crate::{mirror, tunnel};
+use crate::{authorize, mirror, tunnel};
 
 /// There is no answer; the connection ends.
 #[derive(Debug, thiserror::Error)]
@@ -49,15 +49,20 @@ impl Client {
     ///
     /// # Errors
     /// [`Dropped`] if the listener is gone, or the seam asks for it.
-    pub async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Dropped> {
+    pub async fn answer(&self, mut request: Request<Incoming>) -> Result<Response<Body>, Dropped> {
         let config = self.shared.config_for(&self.connection);
         let listener = config.listener(self.connection.listener).ok_or(Dropped)?;
         let routing = Routing::of(listener, self.scheme).ok_or(Dropped)?;
-        let head = match self.head_of(&request) {
+        let mut head = match self.head_of(&request) {
             Ok(head) => head,
             Err(reason) => return Ok(text(StatusCode::BAD_REQUEST, reason)),
         };
         let exchange = &self.shared.exchange;
+        if let Some(host) = routing.host_of(&head).filter(|host| !host.before.is_empty())
+            && let Err(refused) = authorize::all(&self.shared, &host.before, &mut head, &mut request).await
+        {
+            return exchange.on_response(&head, *refused).await.ok_or(Dropped);
+        }
         let response = match exchange.on_route(&head, &routing, routing.route(&head)) {
             MatchOutcome::Rule { route, predicate } => self.by_rule(&head, &route, &predicate, request).await,
             MatchOutcome::NoRule => own(&head, StatusCode::NOT_FOUND, "no rule matches the request"),

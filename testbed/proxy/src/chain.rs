@@ -57,6 +57,10 @@ impl Exchange for Chain {
         self.0.iter().try_fold(copy, |copy, one| one.on_mirror(request, copy))
     }
 
+    fn on_question(&self, request: &RequestHead, whom: &str, question: Request<Body>) -> Request<Body> {
+        self.0.iter().fold(question, |question, one| one.on_question(request, whom, question))
+    }
+
     fn on_mirrored(&self, request: &RequestHead) {
         self.0.iter().for_each(|one| one.on_mirrored(request));
     }

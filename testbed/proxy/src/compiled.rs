@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use crate::clients::Validation;
 use crate::config::{
-    BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, StreamListener, TcpBackend,
-    TcpTarget, TlsListener, Transport, VirtualHost,
+    Authorization, BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, StreamListener,
+    TcpBackend, TcpTarget, TlsListener, Transport, VirtualHost,
 };
 use crate::matching::MatchPredicate;
 use crate::matching::precedence::{Rank, rank};
@@ -175,6 +175,8 @@ pub struct CompiledVirtualHost {
     pub listener: String,
     /// The hostname of the Gateway listener.
     pub hostname: Hostname,
+    /// Who is asked about each request before it is matched, in order.
+    pub before: Vec<Authorization>,
     /// Every combination of a route's hostname and a rule's match; the first one that holds wins.
     pub candidates: Vec<Candidate>,
 }
@@ -197,7 +199,12 @@ impl CompiledVirtualHost {
         let mut candidates: Vec<Candidate> =
             host.routes.iter().flat_map(|route| Candidate::of(Arc::new(CompiledRoute::new(route)), problems)).collect();
         candidates.sort_by_key(|candidate| candidate.rank);
-        Self { listener: host.listener.clone(), hostname: host.hostname.clone(), candidates }
+        Self {
+            listener: host.listener.clone(),
+            hostname: host.hostname.clone(),
+            before: host.before.clone(),
+            candidates,
+        }
     }
 }
 

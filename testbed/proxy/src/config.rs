@@ -5,6 +5,7 @@
 //! before a value of these types exists; everything a request decides (matching, weights, filters) is decided here.
 
 mod backend_tls;
+mod before;
 mod clients;
 mod layer_4;
 mod matches;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 pub use backend_tls::{Authorities, BackendTls, PeerName};
+pub use before::Authorization;
 pub use clients::{Admits, ClientValidation, Refuses};
 pub use layer_4::{TcpBackend, TcpListener, TcpTarget, UdpListener};
 pub use matches::{FieldMatch, PathMatch, RequestMatch, ValueMatch};
@@ -96,6 +98,8 @@ pub struct VirtualHost {
     /// The rules of all attached routes. The order breaks ties: oldest route first, then by namespace and name, then
     /// the rules of one route in the order of its spec.
     pub routes: Vec<Route>,
+    /// Who is asked about each request before it is matched, in order.
+    pub before: Vec<Authorization>,
 }
 
 /// One Gateway listener of protocol HTTPS.

@@ -238,6 +238,11 @@ pub trait Exchange: Send + Sync + 'static {
         Some(copy)
     }
 
+    /// What somebody of this name is asked about a request before it is matched.
+    fn on_question(&self, _request: &RequestHead, _whom: &str, question: Request<Body>) -> Request<Body> {
+        question
+    }
+
     /// A copy has been answered by its mirror, or has failed.
     fn on_mirrored(&self, _request: &RequestHead) {}
 

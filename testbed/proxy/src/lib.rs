@@ -5,6 +5,7 @@
 //! is the one seam at which that can be made to differ from the specification.
 
 pub mod answer;
+mod authorize;
 pub mod body;
 mod chain;
 mod clients;

@@ -30,13 +30,21 @@ impl<'a> Routing<'a> {
 
     /// The rule for a request.
     pub fn route(&self, request: &RequestHead) -> MatchOutcome {
-        let Some(index) = self.virtual_host(&request.host) else { return MatchOutcome::NoRule };
-        if let Some(terms) = self.terms
-            && terms.listener_for(request.server_name.as_deref()) != Some(index)
-        {
-            return MatchOutcome::Misdirected;
+        match self.virtual_host(&request.host) {
+            None => MatchOutcome::NoRule,
+            Some(index) if self.is_misdirected(index, request) => MatchOutcome::Misdirected,
+            Some(index) => self.route_in(index, request),
         }
-        self.route_in(index, request)
+    }
+
+    /// The virtual host that a request belongs to and came to.
+    pub fn host_of(&self, request: &RequestHead) -> Option<&'a CompiledVirtualHost> {
+        let index = self.virtual_host(&request.host).filter(|index| !self.is_misdirected(*index, request))?;
+        self.hosts.get(index)
+    }
+
+    fn is_misdirected(&self, index: usize, request: &RequestHead) -> bool {
+        self.terms.is_some_and(|terms| terms.listener_for(request.server_name.as_deref()) != Some(index))
     }
 
     /// The rule for a request among those of one virtual host.

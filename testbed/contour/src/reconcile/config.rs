@@ -148,7 +148,7 @@ fn fallback(hosts: &[Host]) -> Option<TlsListener> {
     // Contour takes that of the first root, and knows no other.
     certificates.truncate(1);
     let listener = "ingress_fallbackcert".to_owned();
-    let virtual_host = VirtualHost { listener, hostname: Hostname::Any, routes };
+    let virtual_host = VirtualHost { listener, hostname: Hostname::Any, routes, before: Vec::new() };
     (!certificates.is_empty()).then_some(TlsListener { virtual_host, certificates, clients: None })
 }
 
@@ -208,5 +208,6 @@ fn virtual_host(host: &Host, in_clear_text: bool) -> VirtualHost {
         listener: host.fqdn.clone(),
         hostname: Hostname::parse(&host.fqdn),
         routes: host.routes.iter().enumerate().map(route).collect(),
+        before: Vec::new(),
     }
 }

@@ -22,6 +22,7 @@ mod kept;
 mod lacking;
 mod layer_4;
 mod limits;
+mod listener_filters;
 mod listener_sets;
 mod own_certificates;
 mod policies;
@@ -220,6 +221,7 @@ pub fn catalogue() -> &'static [Fault] {
             protection::FAULTS,
             trust_bundles::FAULTS,
             routability::FAULTS,
+            listener_filters::FAULTS,
             lacking::FAULTS,
             streams::FAULTS,
             stream_changes::FAULTS,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{GatewayTls, ParentRef};
+use super::{GatewayTls, ListenerFilters, ParentRef};
 
 /// `GatewayClass.spec`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -108,6 +108,8 @@ pub struct Listener {
     pub tls: Option<ListenerTls>,
     /// Which routes may attach.
     pub allowed_routes: AllowedRoutes,
+    /// What happens to requests before they are matched.
+    pub filters: ListenerFilters,
 }
 
 impl Listener {

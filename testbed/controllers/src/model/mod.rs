@@ -7,6 +7,7 @@ mod clients;
 mod core;
 mod gateway;
 mod grpc;
+mod listener_filters;
 mod policy;
 mod route;
 mod tls;
@@ -24,6 +25,7 @@ pub use gateway::{
     RouteNamespaces, SelectorRequirement,
 };
 pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
+pub use listener_filters::{ExternalAuth, ForwardBody, HttpAuth, ListenerFilter, ListenerFilters};
 pub use policy::{AltName, AuthorityRef, BackendTlsPolicySpec, ConfigMapView, TargetRef, TrustBundleView, Validation};
 pub use route::{
     BackendRef, Cors, ExtensionRef, Fraction, HeaderModifier, HttpFilter, HttpMatch, HttpRouteSpec, HttpRule,

@@ -126,7 +126,13 @@ fn virtual_host(
     if client.is_some() {
         attached.iter_mut().for_each(|route| show(route, client.as_ref()));
     }
-    VirtualHost { listener: listener.name().to_owned(), hostname: listener.hostname.clone(), routes: attached }
+    let mut before = listener.before.clone();
+    for one in &mut before {
+        if let BackendTarget::Tls { tls, .. } = &mut one.target {
+            tls.client.clone_from(&client);
+        }
+    }
+    VirtualHost { listener: listener.name().to_owned(), hostname: listener.hostname.clone(), routes: attached, before }
 }
 
 /// Has the backends and mirrors of a route be shown a certificate where they are spoken to over TLS.

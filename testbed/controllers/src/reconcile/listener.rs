@@ -1,15 +1,15 @@
 use std::net::IpAddr;
 
-use gateproof_proxy::config::{ClientValidation, Hostname, Transport};
+use gateproof_proxy::config::{Authorization, ClientValidation, Hostname, Transport};
 
 use super::{
-    certificates, clients, hostname, installed,
+    certificates, clients, hostname, installed, listener_filters,
     verdict::{Problem, Verdict, resolved_refs},
 };
 use crate::{
     model::{self, Certificate, GATEWAY_GROUP, GatewaySpec, RouteKind},
     settings::{Dispensable, Settings},
-    snapshot::{Bind, Object, Snapshot},
+    snapshot::{Bind, Kind, Object, Snapshot},
     status::Condition,
 };
 
@@ -32,6 +32,8 @@ pub(crate) struct Listener<'a> {
     pub(crate) certificates: Vec<Certificate>,
     /// What clients have to show, if anything.
     pub(crate) clients: Option<ClientValidation>,
+    /// Who is asked about requests before they are matched, in order.
+    pub(crate) before: Vec<Authorization>,
 }
 
 /// The protocols that the implementation speaks.
@@ -205,12 +207,20 @@ pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>
         clients = usable;
         problems.splice(0..0, broken);
     }
+    let kind = if kind == "Gateway" { Kind::Gateway } else { Kind::ListenerSet };
+    let before = listener_filters::judge(snapshot, settings.authorizes, (of, kind), listener);
+    problems.extend(before.problems);
     let lacks_authorities = asked.is_some() && clients.is_none();
     let binds: Vec<&Bind> =
         addresses.iter().filter_map(|address| snapshot.binds.get(&(*address, listener.port, transport))).collect();
     let mut admitted = admitted(listener, protocol, conflict.as_ref(), settings);
     if admitted.is_true() && lacks_authorities {
         admitted = Verdict::no("NoValidCACertificate", "No authority of client certificates can be used");
+    }
+    if admitted.is_true()
+        && let Some(why) = before.unsupported
+    {
+        admitted = Verdict::no("UnsupportedValue", why);
     }
     Listener {
         set: None,
@@ -225,6 +235,7 @@ pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>
         overlap: None,
         certificates,
         clients,
+        before: before.asked,
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod httproute;
 pub mod infrastructure;
 mod installed;
 mod listener;
+mod listener_filters;
 mod listener_set;
 mod parents;
 mod policies;

@@ -178,7 +178,8 @@ async fn on_the_wire(exchange: Arc<dyn Exchange>) -> (String, String) {
         timeouts: Timeouts::default(),
         retry: None,
     };
-    let host = VirtualHost { listener: "http".to_owned(), hostname: Hostname::Any, routes: vec![rule] };
+    let host =
+        VirtualHost { listener: "http".to_owned(), hostname: Hostname::Any, routes: vec![rule], before: Vec::new() };
     let protocol = Protocol::Http(HttpListener { virtual_hosts: vec![host] });
     let listener = Listener { id: "http".to_owned(), address: Ipv4Addr::LOCALHOST.into(), port: 0, protocol };
     let proxy = Proxy::with_exchange(ProxyOptions::default(), exchange);

@@ -182,6 +182,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
+        name: "has-no-external-authorization",
+        summary: "Does not accept a listener with a filter of type ExternalAuth.",
+        source: "GEP-5224: a filter that is not supported is a reason to say Accepted=False/UnsupportedValue of the listener.",
+        place: Place::Settings(|settings| settings.authorizes = false),
+    },
+    Variant {
         name: "keeps-kinds-of-routes-apart",
         summary: "Refuses the younger of an HTTPRoute and a GRPCRoute that want one host of a listener.",
         source: "GRPCRouteSpec.hostnames, and HTTPRoute's since v1.7: an implementation may reject one of the two; it must accept the \

@@ -80,7 +80,12 @@ pub fn listener(protocol: Protocol) -> Listener {
 }
 
 pub fn host(hostname: &str, routes: Vec<Route>) -> VirtualHost {
-    VirtualHost { listener: format!("listener-{hostname}"), hostname: Hostname::parse(hostname), routes }
+    VirtualHost {
+        listener: format!("listener-{hostname}"),
+        hostname: Hostname::parse(hostname),
+        routes,
+        before: Vec::new(),
+    }
 }
 
 pub fn http(virtual_hosts: Vec<VirtualHost>) -> Config {

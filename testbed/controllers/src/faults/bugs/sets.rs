@@ -79,7 +79,12 @@ fn serve_hosts_of_refused(seen: Seen<'_>, config: &mut Config) {
             let all = http.virtual_hosts.iter().flat_map(|host| &host.routes);
             let routes: Vec<Route> = all.filter(is_of_set).cloned().collect();
             if !routes.is_empty() && http.virtual_hosts.iter().all(|host| host.hostname != hostname) {
-                http.virtual_hosts.push(VirtualHost { listener: listener.name.clone(), hostname, routes });
+                http.virtual_hosts.push(VirtualHost {
+                    listener: listener.name.clone(),
+                    hostname,
+                    routes,
+                    before: Vec::new(),
+                });
             }
         }
     }

@@ -218,7 +218,12 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
                     let all: Vec<Route> =
                         virtual_hosts(listener).into_iter().flat_map(|host| host.routes.clone()).collect();
                     if let Protocol::Http(http) = &mut listener.protocol {
-                        let one = VirtualHost { listener: listener.id.clone(), hostname: Hostname::Any, routes: all };
+                        let one = VirtualHost {
+                            listener: listener.id.clone(),
+                            hostname: Hostname::Any,
+                            routes: all,
+                            before: Vec::new(),
+                        };
                         http.virtual_hosts = vec![one];
                     }
                 }

@@ -43,7 +43,7 @@ fn widen(seen: Seen<'_>, config: &mut Config, also: fn(&Hostname, &Hostname) -> 
             for rule in &host.routes {
                 for hostname in hostnames(seen, &rule.id).into_iter().filter(|of| also(&host.hostname, of)) {
                     let routes = vec![Route { hostnames: vec![hostname.clone()], ..rule.clone() }];
-                    more.push(VirtualHost { listener: host.listener.clone(), hostname, routes });
+                    more.push(VirtualHost { hostname, routes, ..host.clone() });
                 }
             }
         }

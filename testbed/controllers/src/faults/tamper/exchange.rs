@@ -85,8 +85,8 @@ pub enum WrongAnswer {
     ChangedFrame(FrameSort),
     /// Nothing is mirrored to the Service of this name.
     NoMirror(String),
-    /// What mirrors get is so, and nothing else.
-    Mirrored(Box<WrongAnswer>),
+    /// What mirrors get, or the Service of this name where a filter of a listener asks it, is so, and nothing else.
+    Aside(String, Box<WrongAnswer>),
     /// What the first of several tries sends is so, and nothing else.
     FirstTry(Box<WrongAnswer>),
 }
@@ -225,10 +225,18 @@ impl Exchange for Tamper {
 
     fn on_mirror(&self, request: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
         Some(self.wrong(request).into_iter().fold(copy, |copy, wrong| match wrong {
-            WrongAnswer::Mirrored(wrong) => spoiled(copy, *wrong),
+            WrongAnswer::Aside(_, wrong) => spoiled(copy, *wrong),
             WrongAnswer::ForwardedBody(_) => spoiled(copy, wrong),
             _ => copy,
         }))
+    }
+
+    fn on_question(&self, request: &RequestHead, whom: &str, question: Request<Body>) -> Request<Body> {
+        let service = whom.split_once('/').and_then(|(_, rest)| rest.split(':').next());
+        self.wrong(request).into_iter().fold(question, |question, wrong| match wrong {
+            WrongAnswer::Aside(to, wrong) if service == Some(to.as_str()) => spoiled(question, *wrong),
+            _ => question,
+        })
     }
 
     async fn on_response(&self, request: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {

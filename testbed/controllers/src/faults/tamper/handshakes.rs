@@ -67,8 +67,12 @@ impl Handshakes {
                 let is_known = https.iter().any(|one| one.virtual_host.hostname == own)
                     || streams.iter().any(|one| one.hostname == own);
                 if !is_known {
-                    let virtual_host =
-                        VirtualHost { listener: "tampered".to_owned(), hostname: own, routes: Vec::new() };
+                    let virtual_host = VirtualHost {
+                        listener: "tampered".to_owned(),
+                        hostname: own,
+                        routes: Vec::new(),
+                        before: Vec::new(),
+                    };
                     https.push(TlsListener { virtual_host, certificates: vec![certificate.clone()], clients: None });
                 }
             }

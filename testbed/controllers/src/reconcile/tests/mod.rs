@@ -8,6 +8,7 @@ mod grpcroute;
 mod httproute;
 mod infrastructure;
 mod listener;
+mod listener_filters;
 mod listener_set;
 mod parents;
 mod properties;
