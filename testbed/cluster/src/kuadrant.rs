@@ -80,7 +80,7 @@ impl KuadrantTestbed {
 
 /// Every fault that it can have.
 pub fn faults() -> Vec<KnownFault> {
-    let known = |fault: &kuadrant::behaviour::Fault| KnownFault {
+    let known = |fault: &kuadrant::seam::Fault| KnownFault {
         name: fault.name,
         seam: fault.seam.name(),
         summary: fault.summary,
@@ -92,7 +92,7 @@ pub fn faults() -> Vec<KnownFault> {
 
 /// Every legal way to differ that it has.
 pub fn variants() -> Vec<KnownVariant> {
-    let known = |variant: &kuadrant::behaviour::Variant| KnownVariant {
+    let known = |variant: &kuadrant::seam::Variant| KnownVariant {
         name: variant.name,
         summary: variant.summary,
         source: variant.source,

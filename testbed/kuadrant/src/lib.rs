@@ -3,7 +3,7 @@
 //! It follows source that was read, not runs of the original. It stands beside the Gateway API reference, which serves
 //! GatewayClasses, Gateways and routes. A pure function, [`reconcile::reconcile`], turns a [`object::Snapshot`] into
 //! statuses, objects to keep and the configuration of the [`gate`]; `runtime` watches, calls it and acts, and [`Kuadrant`]
-//! starts and stops that. Faults and variants sit in the seams of [`behaviour`], and nothing else knows of them.
+//! starts and stops that. Faults and variants sit in the seams that [`seam`] has, and nothing else knows of them.
 
 pub mod behaviour;
 pub mod components;
@@ -17,6 +17,7 @@ pub mod object;
 mod operator;
 pub mod reconcile;
 pub mod runtime;
+pub mod seam;
 pub mod settings;
 pub mod status;
 pub mod topology;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::behaviour::{Seam, Variant};
 use crate::gate::Verdict;
 use crate::object::{Kind, Snapshot, items, text};
 use crate::reconcile::{Outcome, reconcile};
+use crate::seam::{Seam, Variant};
 use crate::settings::{Edition, Settings};
 use crate::status::{Change, Condition};
 

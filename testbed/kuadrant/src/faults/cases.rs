@@ -100,6 +100,11 @@ fn not_programmed(world: &mut Snapshot) {
     world.edit(Kind::Gateway, |one| one["status"]["listeners"][0]["conditions"][0]["status"] = json!("False"));
 }
 
+fn not_admitted(world: &mut Snapshot) {
+    base(world);
+    world.edit(Kind::HttpRoute, |one| one["status"]["parents"][0]["conditions"][0]["status"] = json!("False"));
+}
+
 fn unknown_controller(world: &mut Snapshot) {
     base(world);
     world.edit(Kind::GatewayClass, |one| one["spec"]["controllerName"] = json!("example.com/x"));
@@ -283,6 +288,7 @@ pub(super) const MORE: &[Case] = &[
     case("oldest-default-wins", newer, says, REPLACED, ENFORCED),
     case("newest-override-wins", overrides, says, ENFORCED, REPLACED),
     case("takes-the-last-by-name-for-the-oldest", at_once, says, REPLACED, ENFORCED),
+    case("takes-refused-routes-for-paths", not_admitted, says, WAITS, ENFORCED),
     case("takes-unprogrammed-listeners-for-paths", not_programmed, says, WAITS, ENFORCED),
     case("observes-five-generations", edited_often, written, "\"observedGeneration\":7", "\"observedGeneration\":5"),
     case("names-itself-as-a-rival", conflict, says, "", "ns/q, ns/p"),

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::good;
-use crate::behaviour::{Edit, Fault, Seam};
 use crate::object::{Key, Kind, Snapshot, full_name, namespace};
 use crate::reconcile::{Outcome, reconcile};
+use crate::seam::{Edit, Fault, Seam};
 use crate::settings::{Edition, Settings};
 use crate::status::{Change, Condition};
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::behaviour::{Edit, Fault, Seam};
 use crate::effective::Rule;
 use crate::gate::Verdict;
 use crate::object::{Snapshot, text};
 use crate::reconcile::Outcome;
+use crate::seam::{Edit, Fault, Seam};
 use crate::settings::Settings;
 
 /// What a request has by a pointer.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::behaviour::{Fault, Seam};
 use crate::object::{condition, text};
+use crate::seam::{Fault, Seam};
 
 /// The conditions of a status that are of a type.
 fn of<'a>(status: &'a mut Value, r#type: &'a str) -> impl Iterator<Item = &'a mut Value> {

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use crate::behaviour::Fault;
 use crate::object::{Kind, Snapshot};
 use crate::reconcile::{Outcome, reconcile};
+use crate::seam::Fault;
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
 

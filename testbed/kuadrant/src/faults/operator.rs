@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{conditions, each};
-use crate::behaviour::{Edit, Fault, Seam, View};
 use crate::object::{Dependency, Key, Kind, Snapshot, condition, is_true, items, name, namespace, text};
 use crate::reconcile::Outcome;
+use crate::seam::{Edit, Fault, Seam, View};
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
 use crate::topology::target;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::each;
-use crate::behaviour::{Edit, Fault, Seam, View};
 use crate::object::{Key, Kind, Snapshot, age, full_name, namespace, text};
 use crate::reconcile::Outcome;
+use crate::seam::{Edit, Fault, Seam, View};
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{conditions, each, good, rename};
-use crate::behaviour::{Edit, Fault, Seam};
 use crate::object::{Key, Kind, Snapshot, namespace};
 use crate::reconcile::Outcome;
+use crate::seam::{Edit, Fault, Seam};
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{each, statuses_of};
-use crate::behaviour::{Edit, Fault, Seam, View};
 use crate::object::{Key, Kind, Snapshot, text};
 use crate::reconcile::Outcome;
+use crate::seam::{Edit, Fault, Seam, View};
 use crate::settings::Settings;
 use crate::status::{Change, Condition, StatusUpdate};
 

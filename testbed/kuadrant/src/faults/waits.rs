@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{conditions, each, good, rename, statuses_of};
-use crate::behaviour::{Edit, Fault, Seam, View};
 use crate::object::{Kind, Snapshot, text};
 use crate::reconcile::Outcome;
+use crate::seam::{Edit, Fault, Seam, View};
 use crate::settings::Settings;
 use crate::status::{Change, Condition};
 
@@ -56,6 +56,22 @@ pub(super) const FAULTS: &[Fault] = &[
                 for listener in listeners.into_iter().flatten() {
                     let conditions = listener.get_mut("conditions").and_then(Value::as_array_mut);
                     for one in conditions.into_iter().flatten().filter(|one| one["type"] == "Programmed") {
+                        one["status"] = "True".into();
+                    }
+                }
+            });
+        }
+    ),
+    view!(
+        "takes-refused-routes-for-paths",
+        "Says Enforced of policies whose requests would go by a route that the Gateway does not admit.",
+        ["KUADRANT-K43"],
+        |snapshot| {
+            snapshot.edit(Kind::HttpRoute, |route| {
+                let parents = route.pointer_mut("/status/parents").and_then(Value::as_array_mut);
+                for parent in parents.into_iter().flatten() {
+                    let conditions = parent.get_mut("conditions").and_then(Value::as_array_mut);
+                    for one in conditions.into_iter().flatten().filter(|one| one["type"] == "Accepted") {
                         one["status"] = "True".into();
                     }
                 }

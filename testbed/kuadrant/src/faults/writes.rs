@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::good;
-use crate::behaviour::{Fault, Seam};
 use crate::object::{Kind, text};
+use crate::seam::{Fault, Seam};
 
 pub(super) const FAULTS: &[Fault] = &[
     write!(
