@@ -93,7 +93,7 @@ fn copy((groups, kind): (&str, &str)) -> tempfile::TempDir {
 #[case::open(FIRST, "200 OK", true, 0, "1 passed, 0 failed")]
 #[case::of_a_second_group(SECOND, "200 OK", true, 0, "1 passed, 0 failed")]
 #[case::broken(FIRST, "503 Service Unavailable", true, 1, "clause: DOOR-2")]
-#[case::nowhere(FIRST, "200 OK", false, 3, "no Gateway became programmed with an address")]
+#[case::nowhere(FIRST, "200 OK", false, 3, "no Door says Open=True and has an address")]
 #[tokio::test(flavor = "multi_thread")]
 async fn traffic_comes_in_at_a_door(
     #[case] group: (&str, &str),
@@ -157,7 +157,7 @@ async fn ran(group: (&str, &str), knock: &'static str, says_where: bool, others:
     "preflight.yaml",
     "{door: http}",
     "{door: http, other: http}",
-    "preflight.yaml:9:14: there is more than one Gateway"
+    "preflight.yaml:9:14: there is more than one Door"
 )]
 fn what_is_wrong_is_told(#[case] file: &str, #[case] from: &str, #[case] to: &str, #[case] told: &str) {
     let folder = copy(FIRST);

@@ -160,7 +160,8 @@ async fn an_address_that_is_never_assigned() {
     create_class(&testbed, "idle").await;
     condition(&testbed, "idle", "True").await;
     let (testbed, ended) = tested(testbed, "idle", &[]).await;
-    expect(&testbed, &ended, &["✗ address", "no Gateway became programmed with an address", "--gateway-patch"]).await;
+    expect(&testbed, &ended, &["✗ address", "no Gateway says Programmed=True and has an address", "--gateway-patch"])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,9 @@
 //! A run for one dialect, from its arguments to its reports.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use gateproof_report::record::{Outcome as Ended, RunRecord, repeat_of};
 use gateproof_report::terminal::{self, printable};
 
 use super::baseline::Baseline;
@@ -15,9 +17,10 @@ use super::report_dir::{OPTIONS, ReportDir};
 use super::run_args::{Args, ContractEffect};
 use super::shard::Shard;
 use super::{Failure, Outcome, diagnose, options_from, reports, reproduce, served};
+use crate::dialects::Scope;
 use crate::exit_codes;
 use crate::run::{self, Part, RunError, RunOptions, RunOutput, origin};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, objects};
 
 /// A run whose arguments are read, and mean something.
 pub(super) struct Prepared {
@@ -88,6 +91,7 @@ pub(super) async fn carried_out(
         options.options_file = Some(args.report_dir.join(OPTIONS).display().to_string());
     }
     reporter.watch(&options.waits);
+    let resources = scenarios.iter().map(|scenario| (scenario.name.clone(), resources(scenario))).collect();
     let output = match run::run(options, scenarios, &mut reporter).await {
         Err(RunError::Interrupted) => {
             tell!("interrupted before anything was applied");
@@ -105,12 +109,28 @@ pub(super) async fn carried_out(
         output::out(format_args!("{}", terminal::summary(&output.record)));
         diagnose::after(&output.record)?;
     }
-    tell(&output, &args.report_dir, args.format.format);
+    tell(&output, &resources, &args.report_dir, args.format.format);
     Ok(exit_code(&output.record, args.contract == ContractEffect::Fail))
 }
 
+/// The resources of its dialect of which a scenario has objects in namespaces, by its name.
+type Resources = BTreeMap<String, Vec<String>>;
+
+fn resources(scenario: &Scenario) -> Vec<String> {
+    let kinds = objects::applied(scenario).filter_map(|key| scenario.dialect.kind(&key.kind).cloned());
+    kinds.filter(|kind| kind.scope == Scope::Namespaced).map(|kind| kind.plural).collect()
+}
+
+/// What `kubectl get` is asked for: of what did not run the target may know no resource.
+fn that_ran(record: &RunRecord, resources: &Resources) -> String {
+    let ran = record.scenarios.iter().filter(|one| !matches!(one.outcome, Ended::Skipped | Ended::NotSupported));
+    let of: BTreeSet<&str> =
+        ran.filter_map(|one| resources.get(repeat_of(&one.name).0)).flatten().map(String::as_str).collect();
+    ["all"].into_iter().chain(of).collect::<Vec<_>>().join(",")
+}
+
 /// What a person may want to know beside the record.
-fn tell(output: &RunOutput, report_dir: &Path, format: Format) {
+fn tell(output: &RunOutput, resources: &Resources, report_dir: &Path, format: Format) {
     let mut lines = Vec::new();
     for leftover in &output.leftovers {
         lines.push(format!("left behind: {}: {}", printable(&leftover.object), printable(&leftover.diagnosis)));
@@ -120,7 +140,8 @@ fn tell(output: &RunOutput, report_dir: &Path, format: Format) {
     }
     if !output.kept.is_empty() {
         lines.push("kept for you to look at; `gateproof clean` removes it later:".to_owned());
-        lines.extend(output.kept.iter().map(|name| format!("  kubectl get all,gateways,httproutes -n {name}")));
+        let all = that_ran(&output.record, resources);
+        lines.extend(output.kept.iter().map(|name| format!("  kubectl get {all} -n {name}")));
     }
     lines.push(format!("reports: {}", report_dir.display()));
     for line in lines {

@@ -157,16 +157,20 @@ pub enum DiscoverError {
         value: String,
     },
     /// No such class.
-    #[error("the target has no GatewayClass `{name}`{}", others(known))]
+    #[error("the target has no {kind} `{name}`{}", others(known))]
     ClassMissing {
+        /// Of which kind it is.
+        kind: String,
         /// Asked for.
         name: String,
         /// There.
         known: Vec<String>,
     },
     /// The class for full targets belongs to somebody else.
-    #[error("GatewayClass `{name}` is for controller `{controller}`, not for `{wanted}` as the class under test")]
+    #[error("{kind} `{name}` is for controller `{controller}`, not for `{wanted}` as the class under test")]
     ForeignClass {
+        /// Of which kind it is.
+        kind: String,
         /// The class.
         name: String,
         /// Its controller.
@@ -175,8 +179,10 @@ pub enum DiscoverError {
         wanted: String,
     },
     /// The class cannot be read.
-    #[error("cannot read GatewayClass `{name}`: {error}")]
+    #[error("cannot read {kind} `{name}`: {error}")]
     Class {
+        /// Of which kind it is.
+        kind: String,
         /// Asked for.
         name: String,
         /// What went wrong.
@@ -269,6 +275,7 @@ async fn classes(
         let controller = object.pointer("/spec/controllerName").and_then(Value::as_str).unwrap_or_default();
         if controller != controller_name {
             return Err(DiscoverError::ForeignClass {
+                kind: kinds.dialect().class_in_words().to_owned(),
                 name: single.to_owned(),
                 controller: controller.to_owned(),
                 wanted: controller_name,
@@ -358,19 +365,20 @@ fn choose(crd: &Value, releases: &Releases, given: Option<GivenBundle>) -> Resul
 
 /// The class, once it is accepted or the budget is used up, and if it claims nothing then, a little later.
 async fn class_of(api: &Api, kinds: &Kinds, name: &str, patience: &mut Patience<'_>) -> Result<Value, DiscoverError> {
-    let failed = |error: ApiError| DiscoverError::Class { name: name.to_owned(), error };
+    let kind = kinds.dialect().class_in_words();
+    let failed = |error: ApiError| DiscoverError::Class { kind: kind.to_owned(), name: name.to_owned(), error };
     let collection =
         kinds.class().ok_or_else(|| not_served(kinds.dialect(), &[], kinds.dialect().group()))?.collection(None);
     let list = api.get(&collection).await.map_err(failed)?;
     let items = list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let name_of = |item: &Value| item.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let Some(mut class) = items.iter().find(|item| name_of(item) == name).cloned() else {
-        return Err(DiscoverError::ClassMissing { name: name.to_owned(), known: items.iter().map(name_of).collect() });
+        let known = items.iter().map(name_of).collect();
+        return Err(DiscoverError::ClassMissing { kind: kind.to_owned(), name: name.to_owned(), known });
     };
     let is_accepted = |class: &Value| is_accepted(class, kinds.dialect());
     // A class that nobody accepts within the budget is told of as it is.
     if !is_accepted(&class) {
-        let kind = kinds.dialect().class().map_or("", |class| &class.kind);
         let accepted = follow(api, &collection, name, &mut class, is_accepted);
         let accepted = tokio::time::timeout(patience.budget, accepted);
         let seconds = patience.budget.as_secs();

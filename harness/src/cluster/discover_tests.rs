@@ -21,7 +21,7 @@ fn features_are_read_in_both_forms(#[case] list: Value, #[case] expected: &[&str
 #[case(&["a", "b"], "the target has no GatewayClass `x`; it has: a, b")]
 fn a_class_that_is_missing_is_told_with_what_is_there(#[case] known: &[&str], #[case] begin: &str) {
     let known = known.iter().map(|name| (*name).to_owned()).collect();
-    let said = DiscoverError::ClassMissing { name: "x".to_owned(), known }.to_string();
+    let said = DiscoverError::ClassMissing { kind: "GatewayClass".to_owned(), name: "x".to_owned(), known }.to_string();
     assert!(said.starts_with(begin), "{said}");
 }
 

@@ -41,7 +41,7 @@ pub enum PoolError {
         outcome: String,
     },
     /// No port.
-    #[error("no port is permitted for Gateways of shape {0}; name some with --ports")]
+    #[error("no port is permitted for entries of shape {0}; name some with --ports")]
     NoPort(Shape),
     /// No manifest.
     #[error("the dialect has no manifest for entries of shape {0}")]
@@ -188,7 +188,8 @@ pub async fn await_programmed(
     let ready =
         view.until(|live| keys.iter().all(|key| live.get(key).is_some_and(|object| is_programmed(dialect, object))));
     if tokio::time::timeout(budget, ready).await.is_err() {
-        tracing::warn!("some Gateways of the pool are not programmed after {budget:?}");
+        let (several, says) = (dialect.entries_in_words(), dialect.ready());
+        tracing::warn!("some {several} of the pool do not say {says}=True after {budget:?}");
     }
     for (instance, key) in instances.iter_mut().zip(&keys) {
         instance.addresses = view.get(key).map(|object| addresses(dialect, &object)).unwrap_or_default();

@@ -328,6 +328,21 @@ impl Dialect {
         self.entry().map_or("", |entry| &entry.kind)
     }
 
+    /// What messages call one where traffic comes in.
+    pub fn entry_in_words(&self) -> &str {
+        self.entry().map_or("entry", |entry| &entry.kind)
+    }
+
+    /// The same of several.
+    pub fn entries_in_words(&self) -> String {
+        self.entry().map_or_else(|| "entries".to_owned(), DialectKind::several)
+    }
+
+    /// What messages call a class.
+    pub fn class_in_words(&self) -> &str {
+        self.class().map_or("class", |class| &class.kind)
+    }
+
     /// What a run makes for its scenarios where traffic comes in, and how that can be reached; none if the dialect says nothing of it.
     pub fn entries(&self) -> Option<&Entries> {
         self.entries.as_ref()

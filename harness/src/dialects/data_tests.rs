@@ -134,3 +134,25 @@ fn where_traffic_comes_in_a_run_has_to_make_something() {
         "{error:?}"
     );
 }
+
+/// Messages take their words from the dialect.
+#[rstest]
+#[case("gateway-api", ["Gateway", "Gateways", "GatewayClass"])]
+#[case("kuadrant", ["Gateway", "Gateways", "GatewayClass"])]
+#[case("contour", ["HTTPProxy", "HTTPProxies", "class"])]
+#[case("aso", ["entry", "entries", "class"])]
+fn a_dialect_has_words_for_what_messages_are_about(#[case] name: &str, #[case] words: [&str; 3]) {
+    let dialect = crate::suite::Suite::named(name).unwrap().unwrap().dialect;
+    assert_eq!([dialect.entry_in_words(), &dialect.entries_in_words(), dialect.class_in_words()], words);
+}
+
+#[rstest]
+#[case::of_gateways(DialectKind { kind: "BackendLBPolicy".to_owned(), plural: "backendlbpolicies".to_owned(), ..some() }, "BackendLBPolicies")]
+#[case::with_another_end(DialectKind { kind: "Ox".to_owned(), plural: "oxen".to_owned(), ..some() }, "Oxen")]
+fn several_are_spelt_as_one_is(#[case] kind: DialectKind, #[case] several: &str) {
+    assert_eq!(kind.several(), several);
+}
+
+fn some() -> DialectKind {
+    Dialect::gateway_api().kinds().next().unwrap().clone()
+}

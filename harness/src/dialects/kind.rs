@@ -39,6 +39,13 @@ pub struct DialectKind {
 }
 
 impl DialectKind {
+    /// Several objects of it in words, such as `HTTPProxies`: spelt as the kind is, with the end of the resource.
+    pub fn several(&self) -> String {
+        let (kind, plural) = (self.kind.chars(), self.plural.chars());
+        let same = kind.zip(plural).take_while(|(one, several)| one.to_ascii_lowercase() == *several).count();
+        self.kind.chars().take(same).chain(self.plural.chars().skip(same)).collect()
+    }
+
     /// Whether the definitions of a release and channel have it. A dialect that says nothing of that has it in all.
     pub fn is_served(&self, release: Minor, channel: &str) -> bool {
         let span = if channel == "experimental" { self.experimental } else { self.standard };

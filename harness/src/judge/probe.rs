@@ -186,7 +186,7 @@ impl Probing {
             // Nobody can be answered there.
             Phase::Over if self.has_nothing_to_dial(env) => Some(Report { checked: 1, ..Report::default() }),
             Phase::Over => {
-                let expected = "the Gateway has an address to probe".to_owned();
+                let expected = format!("the {} has an address to probe", self.probe.target.gateway.kind);
                 let level = severity(self.probe.level);
                 let miss = plain_miss(format!("{}.address", env.probe()), expected, error.to_string(), level);
                 let findings = vec![env.finding(&miss, "programmed", false, now)];
@@ -439,7 +439,7 @@ impl Probing {
         };
         let seen = in_words(exchange, env.bindings);
         Some(Report::inconclusive(format!(
-            "{}: a hostname that no route claims {because} ({seen}), so the answer does not show what the route does",
+            "{}: a hostname that nothing claims {because} ({seen}), so the answer does not show what the object under test does",
             env.probe()
         )))
     }

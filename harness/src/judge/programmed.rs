@@ -147,8 +147,10 @@ impl Programming {
                 None
             }
             Phase::HarnessLate => Some(Report::inconclusive(format!(
-                "the harness itself was late while it waited for the Gateway of steps[{}] to be programmed",
-                env.step.index
+                "the harness itself was late while it waited for the {} of steps[{}] to say {}=True",
+                env.scenario.dialect.entry_in_words(),
+                env.step.index,
+                env.scenario.dialect.ready()
             ))),
             Phase::Over => Some(self.missed(now, env)),
         }

@@ -47,8 +47,8 @@ pub async fn ask(
     if let Some(class) = facts.class.as_ref().filter(|_| needed && policy.features(facts).is_empty()) {
         // Features are claimed in the status, which nobody has written yet.
         let silent = class.acceptance == Acceptance::Silent;
-        let class = class.name.clone();
-        return Err(if silent { RunError::ClassSilent { class } } else { RunError::NoFeatures { class } });
+        let (kind, class) = (facts.kinds.dialect().class_in_words().to_owned(), class.name.clone());
+        return Err(if silent { RunError::ClassSilent { kind, class } } else { RunError::NoFeatures { kind, class } });
     }
     let plan = plan::plan(scenarios, facts, &policy);
     for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {

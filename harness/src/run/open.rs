@@ -212,7 +212,9 @@ pub async fn open(
         return Err(lost(error.into()).await);
     }
     let budget = env.timing.gateway;
-    let what = format!("{} Gateways to be programmed, up to {} s", instances.len(), budget.as_secs());
+    let dialect = facts.kinds.dialect();
+    let (several, says) = (dialect.entries_in_words(), dialect.ready());
+    let what = format!("{} {several} to say {says}=True, up to {} s", instances.len(), budget.as_secs());
     let ready = pool::await_programmed(observer.view(), facts.kinds.dialect(), &run_id, &mut instances, budget);
     let ready = clock::patiently(ready, || reporter.waiting(&what));
     // Broken off while it waits, the session has nothing to start and goes on to clean up.
@@ -293,7 +295,7 @@ async fn try_request(
     let is_served = |key: &ObjectKey| kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.later);
     let is_served = prepare::applied(&request).all(|key| is_served(&key));
     let Some((alias, gateway)) = alias.zip(instances.iter().find(serves).filter(|_| is_served)) else {
-        return trial.preflight.no_request();
+        return trial.preflight.no_request(env.facts.kinds.dialect());
     };
     let names = Names { run_id, index: slots.len(), facts: &env.facts, ports: &options.ports };
     let bindings = bindings(&request, &names, &[(alias, gateway)]);

@@ -127,12 +127,14 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
         return Decision::NotSupported(format!("{lack}, and the definitions are of {}", definitions.release));
     }
     if facts.single_class().is_none() && needs(scenario).single_class {
-        let reason = "no GatewayClass that takes one Gateway only is known; name one with --single-gateway-class";
-        return Decision::NotSupported(reason.to_owned());
+        let (class, entry) = (scenario.dialect.class_in_words(), scenario.dialect.entry_in_words());
+        let reason = format!("no {class} that takes one {entry} only is known; name one with --single-gateway-class");
+        return Decision::NotSupported(reason);
     }
     if facts.usable_address().is_none() && needs(scenario).address {
-        let reason = "no address that Gateways may ask for is known; name one with --usable-address";
-        return Decision::NotSupported(reason.to_owned());
+        let several = scenario.dialect.entries_in_words();
+        let reason = format!("no address that {several} may ask for is known; name one with --usable-address");
+        return Decision::NotSupported(reason);
     }
     if let Some(service) = scenario.services().into_iter().find(|name| !policy.services.contains(*name)) {
         let reason =

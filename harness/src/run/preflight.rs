@@ -213,21 +213,28 @@ impl Preflight {
         };
         let ready = live.iter().filter(programmed).count();
         if instances.is_empty() {
-            return self.not_asked(Question::Address, "no scenario needs a Gateway of the pool");
+            let one = dialect.entry_in_words();
+            return self.not_asked(Question::Address, &format!("no scenario needs a {one} of the pool"));
         }
         if ready > 0 {
             let mut addresses: Vec<&str> = instances.iter().flat_map(|i| &i.addresses).map(String::as_str).collect();
             addresses.sort_unstable();
             addresses.dedup();
             let (all, addresses) = (instances.len(), addresses.join(", "));
-            return self.good(Question::Address, format!("{ready} of {all} Gateways are programmed, at {addresses}"));
+            let (several, says) = (dialect.entries_in_words(), dialect.ready());
+            return self.good(Question::Address, format!("{ready} of {all} {several} say {says}=True, at {addresses}"));
         }
         let first = live.iter().flatten().next().map_or_else(|| "it was not seen".to_owned(), |g| told(g));
         self.bad(
             Question::Address,
-            format!("no Gateway became programmed with an address; of {} the target says: {first}", instances[0].name),
-            "see the controller's log; Gateways of type LoadBalancer need one in the cluster; --gateway-patch adds what the target \
-             needs, --ports names the ports that it permits, --timeout-scale waits longer"
+            format!(
+                "no {} says {}=True and has an address; of {} the target says: {first}",
+                dialect.entry_in_words(),
+                dialect.ready(),
+                instances[0].name
+            ),
+            "see the controller's log; what is served by a Service of type LoadBalancer needs one in the cluster; --gateway-patch adds \
+             what the target needs, --ports names the ports that it permits, --timeout-scale waits longer"
                 .to_owned(),
         );
     }
@@ -264,17 +271,17 @@ impl Preflight {
         }
         if let Some(exchange) = last {
             self.good(Question::DataPath, place);
-            let route = events.iter().rev().find_map(|event| match &event.body {
+            let told = events.iter().rev().find_map(|event| match &event.body {
                 Body::Observed { key, object, .. } if dialect.standing(&key.kind) == Standing::Parents => {
-                    Some(told_of_parents(object))
+                    Some((key.kind.as_str(), told_of_parents(object)))
                 }
                 _ => None,
             });
-            let route = route.unwrap_or_else(|| "it was not seen".to_owned());
+            let (kind, says) = told.unwrap_or_else(|| ("route", "it was not seen".to_owned()));
             return self.bad(
                 Question::Backend,
                 format!(
-                    "a request got {} instead of our backend; of the route the target says: {route}",
+                    "a request got {} instead of our backend; of the {kind} the target says: {says}",
                     got(exchange)
                 ),
                 backend.to_owned(),
@@ -289,8 +296,9 @@ impl Preflight {
     }
 
     /// Notes that there is no request to be made.
-    pub fn no_request(&mut self) {
-        self.not_asked(Question::DataPath, "no scenario shares a Gateway by which it could be asked");
+    pub fn no_request(&mut self, dialect: &Dialect) {
+        let why = format!("no scenario shares a {} by which it could be asked", dialect.entry_in_words());
+        self.not_asked(Question::DataPath, &why);
         self.not_asked(Question::Backend, "");
     }
 

@@ -76,7 +76,7 @@ fn an_api_server_without_reviews_is_tried_all_the_same() {
 }
 
 #[rstest]
-#[case::one_of_two(vec![gateway("False"), gateway("True")], true, "1 of 2 Gateways are programmed, at 10.0.0.1")]
+#[case::one_of_two(vec![gateway("False"), gateway("True")], true, "1 of 2 Gateways say Programmed=True, at 10.0.0.1")]
 #[case::none(vec![gateway("False"), gateway("Unknown")], false, "Programmed=False/Pending (\"no room\")")]
 #[case::never_seen(vec![None, None], false, "it was not seen")]
 fn a_gateway_must_get_an_address(#[case] live: Vec<Option<Arc<Value>>>, #[case] good: bool, #[case] told: &str) {

@@ -102,16 +102,20 @@ pub enum RunError {
         left: Vec<Leftover>,
     },
     /// Nobody has said yet what the target is to be held to.
-    #[error("no controller has written a status of GatewayClass `{class}` yet, in which it claims features")]
+    #[error("no controller has written a status of {kind} `{class}` yet, in which it claims features")]
     ClassSilent {
+        /// Of which kind the class is.
+        kind: String,
         /// The class.
         class: String,
     },
     /// Nothing to hold the target to.
     #[error(
-        "GatewayClass `{class}` claims no features in status.supportedFeatures; name them with --features, take them from a published report with --features-from, or hold it to all with --all-features"
+        "{kind} `{class}` claims no features in status.supportedFeatures; name them with --features, take them from a published report with --features-from, or hold it to all with --all-features"
     )]
     NoFeatures {
+        /// Of which kind the class is.
+        kind: String,
         /// The class.
         class: String,
     },

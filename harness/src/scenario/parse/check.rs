@@ -103,7 +103,8 @@ impl Checker<'_> {
             (Shape::Pool, Kind::Text(name)) => {
                 if !self.vocabulary.shapes.contains(name) {
                     let known = self.vocabulary;
-                    self.unknown(node.mark, "Gateway shape", name, known.shapes.iter().map(String::as_str));
+                    let what = format!("{} shape", known.dialect.entry_in_words());
+                    self.unknown(node.mark, &what, name, known.shapes.iter().map(String::as_str));
                 }
             }
             (Shape::Condition, Kind::Text(text)) => self.condition(node, text),

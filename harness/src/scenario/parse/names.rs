@@ -237,7 +237,8 @@ impl Names {
     /// A pool Gateway by alias.
     pub(super) fn pool(&self, alias: &str, mark: Mark, checker: &mut Checker<'_>) -> Option<ObjectRef> {
         if !self.gateways.iter().any(|g| g == alias) {
-            checker.unknown(mark, "Gateway alias", alias, self.gateways.iter().map(String::as_str));
+            let what = format!("{} alias", self.dialect.entry_in_words());
+            checker.unknown(mark, &what, alias, self.gateways.iter().map(String::as_str));
             return None;
         }
         Some(self.entry(alias))
@@ -264,8 +265,12 @@ impl Names {
         if let [only] = &all[..] {
             return Some(only.clone());
         }
-        let message = if all.is_empty() { "there is no Gateway to probe" } else { "there is more than one Gateway" };
-        checker.report(mark, message.to_owned(), Some("say which with `via`".to_owned()));
+        let kind = self.dialect.entry_in_words();
+        let message = match all.is_empty() {
+            true => format!("there is no {kind} to probe"),
+            false => format!("there is more than one {kind}"),
+        };
+        checker.report(mark, message, Some("say which with `via`".to_owned()));
         None
     }
 

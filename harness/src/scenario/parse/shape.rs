@@ -94,8 +94,8 @@ const fn may(name: &'static str, shape: Shape, doc: &'static str) -> Field {
 const TEXTS: Shape = Shape::List(&Shape::Text);
 const TEXT_OR_TEXTS: Shape = Shape::Either(&[Shape::Text, TEXTS]);
 const LEVEL: Field = may("level", Shape::Word(&["MUST", "SHOULD", "MAY"]), "how binding; MUST unless given");
-const SINCE: Field = may("since", Shape::Version, "first Gateway API release for which this has a meaning");
-const UNTIL: Field = may("until", Shape::Version, "first Gateway API release for which it no longer has one");
+const SINCE: Field = may("since", Shape::Version, "first release of the dialect for which this has a meaning");
+const UNTIL: Field = may("until", Shape::Version, "first release of the dialect for which it no longer has one");
 /// The release channels.
 pub(in crate::scenario) const CHANNELS: [&str; 2] = ["standard", "experimental"];
 const CHANNEL: Field = may("channel", Shape::Channel, "release channel");
@@ -186,7 +186,7 @@ static SPEC: Table = Table {
         CHANNEL,
         EDITIONS,
         may("isolation", Shape::Word(&["shared", "lane", "cluster"]), "what the scenario must not share with others"),
-        may("gateways", Shape::Map(&Shape::Pool), "pool Gateways by alias"),
+        may("gateways", Shape::Map(&Shape::Pool), "entries of the pool, by alias"),
         may("namespaces", Shape::Map(&Shape::Table(&NAMESPACE)), "namespaces beside `ns`, by alias"),
         may(
             "backends",
@@ -292,7 +292,7 @@ static STEP: Table = Table {
         may(
             "asWritten",
             Shape::Bool,
-            "true: objects of Gateway API are written at their own apiVersion, not at the newest served",
+            "true: the dialect's objects are written at their own apiVersion, not at the newest served",
         ),
         may("patch", Shape::Table(&PATCH), "a patch of one object"),
         may("delete", TEXTS, "objects to delete, awaited"),

@@ -485,3 +485,21 @@ fn admission_may_be_all_that_a_write_is_about() {
     let step = step("{patch: {target: HTTPRoute/route, merge: {spec: {hostnames: []}}}, admitted: true}");
     assert_eq!(step.either, [Ending::Admitted]);
 }
+
+/// Messages about where traffic comes in have the dialect's word for it.
+#[rstest]
+#[case("gateway-api", ["unknown Gateway alias `edge`", "there is no Gateway to probe"])]
+#[case("kuadrant", ["unknown Gateway alias `edge`", "there is no Gateway to probe"])]
+#[case("contour", ["unknown HTTPProxy alias `edge`", "there is no HTTPProxy to probe"])]
+fn an_entry_is_called_as_its_dialect_calls_it(#[case] dialect: &str, #[case] expected: [&str; 2]) {
+    let dialect = crate::suite::Suite::named(dialect).unwrap().unwrap().dialect;
+    let vocabulary = Vocabulary::of(dialect, Default::default(), Default::default());
+    let head = HEAD.split("  features").next().unwrap();
+    let text = format!(
+        "{head}  features: []\n  backends: [echo]\n  steps:\n    - probe: {{get: \"http://a.test/\", via: edge, expect: {{status: 200}}}}\n    \
+         - probe: {{get: \"http://a.test/\", expect: {{status: 200}}}}\n"
+    );
+    let found = parse("a.yaml", &text, &vocabulary).unwrap_err();
+    let said: Vec<&str> = found.iter().map(|one| one.message.as_str()).collect();
+    assert!(expected.iter().all(|message| said.contains(message)), "{said:?}");
+}

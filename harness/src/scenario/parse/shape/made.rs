@@ -12,7 +12,7 @@ pub(super) static MADE_FOR: Table = Table {
         must(
             "for",
             Shape::Text,
-            "the object that they were made for: Kind/name, Kind/namespace/name or an alias of a Gateway",
+            "the object that they were made for: Kind/name, Kind/namespace/name or an alias of an entry of the pool",
         ),
         may("kinds", TEXTS, "the kinds that are looked at, of those that the dialect names; all of them unless given"),
         may("labels", Shape::Map(&MIRROR), "labels that each of them carries, or lacks, by key"),

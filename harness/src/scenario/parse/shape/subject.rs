@@ -32,7 +32,7 @@ static PARENT: Table = Table {
         must(
             "ref",
             Shape::Either(&[Shape::Text, Shape::Map(&Shape::Any)]),
-            "a Gateway such as ${gw} or Gateway/own, or a whole parentRef",
+            "an entry such as ${gw} or Kind/own, or a whole parentRef",
         ),
         may("section", Shape::Text, "its sectionName"),
         may("port", Shape::Either(&[Shape::Integer(1, 65535), Shape::Text]), "its port"),
@@ -43,7 +43,7 @@ static PARENT: Table = Table {
 
 static LISTENER: Table = Table {
     name: "Listener",
-    doc: "One listener entry of a Gateway.",
+    doc: "One listener of the status of an object.",
     conditions: true,
     one_of: &[],
     fields: &[
