@@ -4,6 +4,7 @@ mod unspoken;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_report::record::Breach;
 use indexmap::IndexMap;
@@ -44,6 +45,8 @@ pub struct ContractState {
     definitions: Definitions,
     /// Where in the log somebody else changed something, if anybody did.
     disturbed: Option<u64>,
+    /// How late the harness was, all in all.
+    late: Duration,
 }
 
 /// What is remembered of one object.
@@ -108,6 +111,7 @@ impl ContractState {
             calm: Calm::default(),
             definitions: Definitions::default(),
             disturbed: None,
+            late: Duration::ZERO,
         }
     }
 
@@ -182,6 +186,7 @@ impl ContractState {
                     }
                 }
             }
+            Body::Lagged { by } if event.scope == Scope::Run => self.late += Duration::from_micros(*by),
             Body::Gap { .. } => self.objects.values_mut().for_each(|seen| seen.gap = true),
             _ => {}
         }
@@ -357,7 +362,7 @@ impl ContractState {
     /// All rules against one version; what it shows is remembered for the next.
     fn look(&self, kind: &Kind, seen: &mut Seen, look: &Look<'_>) -> Vec<Finding> {
         let object = look.object;
-        let taken = times::Look::of(object, look.at);
+        let taken = times::Look::of(object, look.at, self.late);
         let mut found = Vec::new();
         let dialect = self.contract.dialect();
         let all = lists(kind, object, &self.controller, dialect);

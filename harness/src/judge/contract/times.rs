@@ -28,15 +28,17 @@ pub(super) struct Look {
     pub(super) at: Elapsed,
     /// When its status was written, as far as it tells.
     pub(super) written: Option<Timestamp>,
+    /// How late the harness had been by then, all in all: so late may be whoever shares its machine.
+    pub(super) late: Duration,
 }
 
 impl Look {
     /// Of an object that was seen now.
-    pub(super) fn of(object: &Value, at: Elapsed) -> Look {
+    pub(super) fn of(object: &Value, at: Elapsed, late: Duration) -> Look {
         let entries = array(object.pointer("/metadata/managedFields")).iter();
         let of_status = entries.filter(|entry| entry.get("subresource").and_then(Value::as_str) == Some("status"));
         let times = of_status.filter_map(|entry| instant(entry.get("time").and_then(Value::as_str)));
-        Look { at, written: times.max() }
+        Look { at, written: times.max(), late }
     }
 }
 
@@ -51,6 +53,8 @@ pub(super) struct Memory {
     time_since: Elapsed,
     /// When the version was written that had it first, as far as the object tells.
     written: Option<Timestamp>,
+    /// How late the harness had been by then.
+    late: Duration,
     generation: Option<i64>,
     placeholder: bool,
 }
@@ -61,12 +65,14 @@ impl Memory {
         let first = before.filter(|b| b.time == time);
         let time_since = first.map_or(now.at, |b| b.time_since);
         let written = first.map_or(now.written, |b| b.written);
+        let late = first.map_or(now.late, |b| b.late);
         Memory {
             status: condition.status.to_owned(),
             raw: condition.raw.clone(),
             time,
             time_since,
             written,
+            late,
             generation: condition.observed_generation,
             placeholder: condition.is_placeholder(),
         }
@@ -103,10 +109,12 @@ pub(super) fn check(
         Transition::OnStatusChange | Transition::Either => flipped,
         Transition::OnAnyChange => changed,
     };
-    // A watch may keep apart what was written in one second.
+    // A watch may keep apart what was written in one second, and a machine that is late what was stamped in one.
+    let late = look.late.saturating_sub(before.late);
+    let apart = WRITTEN_APART.saturating_add(SignedDuration::try_from(late).unwrap_or(SignedDuration::MAX));
     let written = before.written.zip(look.written);
-    let is_other_second = written.is_none_or(|(then, now)| now.duration_since(then) >= WRITTEN_APART);
-    let is_later = look.at - before.time_since >= SURELY_ANOTHER_SECOND && is_other_second;
+    let is_other_second = written.is_none_or(|(then, now)| now.duration_since(then) >= apart);
+    let is_later = look.at - before.time_since >= SURELY_ANOTHER_SECOND + late && is_other_second;
     if must_move && (before.placeholder || is_later) {
         found.push(held(Rule::TransitionTimeMoves, path.to_owned(), moved, times));
     }

@@ -19,12 +19,14 @@ pub(super) enum Did {
     /// The harness patches the status.
     Patch(Value, &'static str),
     Gap,
+    /// The harness was late by so many milliseconds.
+    Late(u64),
     /// All of the status stands still.
     Settle,
     /// What was awaited does: conditions of these types, on every parent of a route.
     SettleFor(&'static [&'static str]),
 }
-use Did::{Gap, Patch, See, Settle, SettleFor};
+use Did::{Gap, Late, Patch, See, Settle, SettleFor};
 
 fn awaiting(subject: &ObjectRef, types: &[&str]) -> SubjectExpectation {
     SubjectExpectation {
@@ -71,6 +73,7 @@ fn breaches_at(version: &str, history: &[Did]) -> Vec<String> {
                     resource_version: (*resource_version).to_owned(),
                 },
             })),
+            Late(by) => Body::Lagged { by: by * 1000 },
             Gap => Body::Gap { resource: String::new(), reason: String::new() },
             Settle | SettleFor(_) => {
                 let ObjectKey { kind, namespace, name, .. } = key.clone().unwrap();
@@ -83,7 +86,8 @@ fn breaches_at(version: &str, history: &[Did]) -> Vec<String> {
                 continue;
             }
         };
-        state.observe(&Event { seq: seq as u64, at: Elapsed(now), scope: Scope::Scenario("s".into()), body });
+        let scope = if matches!(did, Late(_)) { Scope::Run } else { Scope::Scenario("s".into()) };
+        state.observe(&Event { seq: seq as u64, at: Elapsed(now), scope, body });
     }
     state.breaches().into_iter().map(|(name, _)| name.rsplit('/').next().unwrap().to_owned()).collect()
 }
@@ -334,6 +338,12 @@ fn foreign(section: &str) -> Value {
 #[case(Rule::TransitionTimeMoves,
     vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), See(2500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:02Z"))],
     vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), See(2500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:01Z"))])]
+#[case(Rule::TransitionTimeMoves,
+    vec![Late(1000), See(0, good_with(condition(GOOD[0]))), See(2500, good_with(condition(BAD)))],
+    vec![See(0, good_with(condition(GOOD[0]))), Late(1000), See(3400, good_with(condition(BAD)))])]
+#[case(Rule::TransitionTimeMoves,
+    vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), Late(1000), See(3500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:03Z"))],
+    vec![See(0, written_at(good_with(condition(GOOD[0])), T0)), Late(1000), See(3500, written_at(good_with(condition(BAD)), "2026-01-01T00:00:02Z"))])]
 #[case(Rule::TransitionTimeStays,
     vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({"status": {}}), "1"), See(5, at_version(good_with(moved(GOOD[0])), "2"))],
     vec![See(0, at_version(route(conditions(&GOOD)), "1")), Patch(json!({"status": {}}), "2"), See(5, at_version(good_with(moved(GOOD[0])), "3"))])]
