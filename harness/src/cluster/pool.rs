@@ -14,6 +14,9 @@ use super::write::Writer;
 use crate::dialects::{Dialect, Entry, Protocol};
 use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
 
+/// So many scenarios that need a Gateway for themselves take turns on one: each may cost a machine of its own.
+const ONE_BEHIND_THE_OTHER: usize = 4;
+
 /// A pool Gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
@@ -58,6 +61,8 @@ pub struct Demand {
     pub shared: usize,
     /// Scenarios that need one for themselves.
     pub exclusive: usize,
+    /// The most that one of them needs at once.
+    pub at_once: usize,
 }
 
 /// The Gateways that satisfy a demand: one shared by all who share, and up to `limit` of each shape for those who don't,
@@ -78,9 +83,11 @@ pub fn layout(demand: &BTreeMap<Shape, Demand>, ports: &Ports, limit: usize) -> 
         if demand.shared > 0 && !layer_4 {
             instances.push(instance(shape.to_string(), first, false));
         }
-        let alone = if layer_4 { demand.shared + demand.exclusive } else { demand.exclusive };
+        // Layer 4 scenarios differ by their ports, and what one of the others has to itself the next one takes behind it.
+        let alone =
+            if layer_4 { demand.shared + demand.exclusive } else { demand.exclusive.div_ceil(ONE_BEHIND_THE_OTHER) };
         let most = if layer_4 { limit.min(permitted.len()) } else { limit };
-        for index in 0..alone.min(most.max(1)) {
+        for index in 0..alone.min(most.max(1)).max(demand.at_once) {
             let port = if layer_4 { permitted[index % permitted.len()] } else { first };
             instances.push(instance(format!("{shape}-own-{index}"), port, true));
         }
@@ -222,7 +229,7 @@ mod tests {
         let demand = demand
             .iter()
             .map(|(shape, shared, exclusive)| {
-                (shape.parse().unwrap(), Demand { shared: *shared, exclusive: *exclusive })
+                (shape.parse().unwrap(), Demand { shared: *shared, exclusive: *exclusive, at_once: 0 })
             })
             .collect();
         let layout = layout(&demand, &Ports::default(), limit).unwrap();
@@ -233,8 +240,16 @@ mod tests {
     fn one_gateway_is_shared_and_some_are_not() {
         let expected = [("http", 80), ("http-own-0", 80), ("http-own-1", 80)];
         assert_eq!(names(&[("http", 100, 5)], 2), expected.map(|(name, port)| (name.to_owned(), port)));
+        assert_eq!(names(&[("http", 0, 12)], 8).len(), 3);
         assert_eq!(names(&[("http-8080", 1, 0)], 2), [("http-8080".to_owned(), 8080)]);
         assert_eq!(names(&[("http", 0, 0)], 2), []);
+    }
+
+    #[test]
+    fn whoever_needs_several_at_once_gets_them() {
+        let demand = Demand { shared: 0, exclusive: 3, at_once: 3 };
+        let demand = BTreeMap::from([("http".parse().unwrap(), demand)]);
+        assert_eq!(layout(&demand, &Ports::default(), 2).unwrap().len(), 3);
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub async fn open(
     let mut demand = demand(&slots);
     if let (Purpose::Preflight, Some(request)) = (purpose, &request) {
         for (_, shape) in shapes(request)? {
-            demand.entry(shape).or_insert(Demand { shared: 1, exclusive: 0 });
+            demand.entry(shape).or_insert(Demand { shared: 1, ..Demand::default() });
         }
     }
     let mut instances = pool::layout(&demand, &options.ports, options.max_gateways)?;
@@ -359,10 +359,13 @@ fn shapes(scenario: &Scenario) -> Result<Vec<(String, Shape)>, RunError> {
 fn demand(slots: &[Slot]) -> BTreeMap<Shape, Demand> {
     let mut demand: BTreeMap<Shape, Demand> = BTreeMap::new();
     for slot in slots {
+        let is_exclusive = slot.job.is_exclusive();
         for (_, shape) in &slot.job.gateways {
             let demand = demand.entry(*shape).or_default();
-            if slot.job.is_exclusive() {
+            if is_exclusive {
                 demand.exclusive += 1;
+                demand.at_once =
+                    demand.at_once.max(slot.job.gateways.iter().filter(|(_, other)| other == shape).count());
             } else {
                 demand.shared += 1;
             }
