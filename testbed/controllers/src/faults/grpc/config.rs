@@ -48,7 +48,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
         name: "needs-methods-of-calls",
         summary: "Never takes a call by its service alone.",
-        clauses: &["blind:GRPCExactMethodMatching.2", "GRPC-02", "GRPC-09"],
+        clauses: &["blind:GRPCExactMethodMatching.2", "GRPC-02"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for (service, method) in names(config) {
