@@ -174,13 +174,9 @@ impl Permissions {
             if own[..place].contains(key) {
                 self.kind(kinds, &key.group, &key.kind, "", &["patch"]);
             }
-            // What lies in a namespace goes with it, but what serves a Gateway need not wait for that.
-            if let Some(kind) = kinds.of(&key.group, &key.kind) {
-                let is_entry = kinds.dialect().is_entry(&key.kind);
-                let need = if kind.namespaced { is_entry.then_some(Need::Help) } else { Some(Need::Run) };
-                if let Some(need) = need {
-                    self.add(&kind.group, &kind.plural, &["delete"], need);
-                }
+            // What lies in a namespace goes with it.
+            if kinds.of(&key.group, &key.kind).is_some_and(|kind| !kind.namespaced) {
+                self.kind(kinds, &key.group, &key.kind, "", &["delete"]);
             }
         }
         for (kind, _) in watched(scenario, kinds) {

@@ -54,19 +54,6 @@ fn what_is_made_for_gateways_is_listed_where_a_scenario_asks_after_it() {
     assert!(!without.contains("list serviceaccounts"), "nobody asks after them: {without:?}");
 }
 
-/// They go with their namespaces all the same.
-#[test]
-fn gateways_are_deleted_where_a_scenario_makes_one_and_may_do_so() {
-    let scenarios = || scenarios().iter().filter(|scenario| scenario.name == "gateway-accepted");
-    let permissions = Permissions::of(scenarios(), &kinds_of(scenarios()), Ways::default());
-    let deletes = permissions.iter().find(|permission| {
-        permission.verb == "delete"
-            && permission.resource == "gateways"
-            && permission.group == "gateway.networking.k8s.io"
-    });
-    assert_eq!(deletes.map(|permission| permission.need), Some(Need::Help));
-}
-
 #[test]
 fn classes_are_deleted_where_a_scenario_makes_one() {
     let found = permissions(|scenario| scenario.name == "gatewayclass-supported-features");

@@ -18,7 +18,7 @@ use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
 use super::rest::Rest;
 use super::schedule::{Job, Schedule, Start};
-use super::tidy::{self, Tidy, cluster_scoped, unscript};
+use super::tidy::{Tidy, cluster_scoped, unscript};
 use super::{known, locks};
 use crate::cluster::clean::{CleanScope, Leftover};
 use crate::cluster::clock;
@@ -89,7 +89,7 @@ enum Report {
     News(usize, News),
     /// What it made goes now.
     Ends(usize),
-    /// The Gateways that it made are gone, or stay.
+    /// What it made is gone, or stays.
     Over(usize),
     /// Services still do what it told them.
     Scripted(Vec<Leftover>),
@@ -301,16 +301,7 @@ impl Task {
         let needs_notes = !unrestored.is_empty();
         send(Report::Cleaned(unrestored));
         if !needs_notes && !stays(self.keep, &end) {
-            let events = env.log.events_in(&Scope::Scenario(Arc::clone(&execution.name)));
-            let entries = tidy::entries(events.iter().map(|event| &**event), env.facts.kinds.dialect());
-            // A namespace takes its time to go, and what serves its Gateways need not wait for that.
-            let entries = async {
-                tidy.remove(entries).await;
-                send(Report::Over(self.index));
-            };
-            let all = tidy.remove(keys_of(&env, &execution.name, &execution.bindings));
-            let (left, ()) = futures::future::join(all, entries).await;
-            send(Report::Cleaned(left));
+            send(Report::Cleaned(tidy.remove(keys_of(&env, &execution.name, &execution.bindings)).await));
         }
         give_back(held).await;
         send(Report::Over(self.index));

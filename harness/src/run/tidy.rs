@@ -11,7 +11,6 @@ use crate::cluster::log_writer::LogWriter;
 use crate::cluster::pool::describe;
 use crate::cluster::view::View;
 use crate::cluster::write::Writer;
-use crate::dialects::Dialect;
 use crate::log::{Bindings, Body, Event, ObjectKey, Scope, WriteOutcome, WriteVerb};
 use crate::scenario::scope::DEFINITION;
 
@@ -109,22 +108,12 @@ pub async fn unscript(env: &Environment, bindings: &Bindings) -> Vec<Leftover> {
     left
 }
 
-/// What a scenario wrote by which traffic comes in, from its log. It goes with its namespaces, but may go sooner.
-pub fn entries<'a>(events: impl Iterator<Item = &'a Event>, dialect: &Dialect) -> Vec<ObjectKey> {
-    applied(events, |key| key.namespace.is_some() && dialect.is_entry(&key.kind))
-}
-
 /// The cluster-scoped objects that a scenario wrote, from its log: they do not go with its namespaces.
 pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<ObjectKey> {
-    applied(events, |key| key.namespace.is_none())
-}
-
-/// What was applied and taken.
-fn applied<'a>(events: impl Iterator<Item = &'a Event>, wanted: impl Fn(&ObjectKey) -> bool) -> Vec<ObjectKey> {
     let mut keys = Vec::new();
     for event in events {
         if let Body::Wrote(write) = &event.body
-            && wanted(&write.key)
+            && write.key.namespace.is_none()
             && write.verb == WriteVerb::Apply
             && matches!(write.outcome, WriteOutcome::Admitted { .. })
             && !keys.contains(&write.key)
