@@ -728,8 +728,14 @@ fn what_cannot_be_printed_is_told() {
 #[test]
 fn a_release_can_be_chosen() {
     let dir = tempfile::tempdir().unwrap();
-    let chosen =
-        ["run", "--gateway-api-version", "1.6", "httproute-simple", "httproute-retry-as-it-came", "*-conditions-refused"];
+    let chosen = [
+        "run",
+        "--gateway-api-version",
+        "1.6",
+        "httproute-simple",
+        "httproute-retry-as-it-came",
+        "*-conditions-refused",
+    ];
     let ended = run(dir.path(), &chosen);
     let definitions = "definitions are of v1.7.0 in the experimental channel";
     expect(
