@@ -28,7 +28,7 @@ pub enum Moved {
 pub enum News {
     /// Something became of a Gateway that it makes.
     Moved(Moved),
-    /// Whether it waits for nothing but that a wrong status changes after all.
+    /// Whether it waits for nothing but that something wrong changes after all.
     Lingers(bool),
 }
 

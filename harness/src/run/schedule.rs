@@ -57,7 +57,7 @@ pub struct Schedule {
     running: HashMap<usize, Vec<usize>>,
     /// Those of the running that only watch on until nothing else is at work, and whether they were told that it is so.
     resting: BTreeMap<usize, bool>,
-    /// Those of the running that wait for nothing but that a wrong status changes after all.
+    /// Those of the running that wait for nothing but that something wrong changes after all.
     lingering: BTreeSet<usize>,
     instances: Vec<Instance>,
     slots: usize,
@@ -214,7 +214,7 @@ impl Schedule {
         }
     }
 
-    /// A job waits for nothing but that a wrong status changes after all, or does so no more: it gives up its slot, or has it again,
+    /// A job waits for nothing but that something wrong changes after all, or does so no more: it gives up its slot, or has it again,
     /// whoever has it meanwhile. It may wait for its whole budget.
     pub fn lingers(&mut self, job: usize, lingers: bool) {
         if lingers && self.running.contains_key(&job) {
