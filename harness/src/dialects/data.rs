@@ -242,7 +242,7 @@ impl Dialect {
         Arc::clone(&GATEWAY_API)
     }
 
-    /// Gateway API, by its name. The other built-in ones have suites ([`Suite::named`](crate::suite::Suite::named)).
+    /// Gateway API, by its name; the other built-in ones are read with their suites.
     pub fn named(name: &str) -> Option<Arc<Dialect>> {
         Some(Dialect::gateway_api()).filter(|dialect| dialect.name == name)
     }
