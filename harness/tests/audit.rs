@@ -194,6 +194,9 @@ fn a_page_begins_with_what_is_news() {
     let aso = ["run", "aso-credential-missing", "--dialect", "aso", "--baseline", "r", "--report-dir", "other"];
     expect(&run(dir, &aso), 2, &["r: a run of the dialect gateway-api, and this one is of aso"]);
     assert!(!dir.join("other").exists());
+    // If that is asked for, it is judged by itself.
+    let told = ["the run before is of the dialect gateway-api, so this one of aso is judged by itself", "1 passed"];
+    expect(&run(dir, &[&aso[..], &["--if-same-dialect"]].concat()), 0, &told);
 }
 
 /// Ten times the scenarios may cost twelve times the work, and whenever a page is made of a log it is the same. `GATEPROOF` names a

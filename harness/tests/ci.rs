@@ -139,7 +139,8 @@ fn the_action_says_what_a_run_came_to_and_fails_with_it() {
     fs::copy(reports.join("record.json"), dir.path().join("gateproof-baseline/record.json")).unwrap();
     let ended = action("httproute-missing-backend", "new-failures,fewer-scenarios");
     assert_eq!(ended.code, Some(0), "{}", ended.said());
-    assert!(ended.out.contains("::warning::the last green run was of another dialect"), "{}", ended.out);
+    let summary = read(Path::new(&files[1]));
+    assert!(summary.contains("    the run before is of the dialect aso, so this one of gateway-api is"), "{summary}");
     assert!(read(&reports.join("report.html")).contains(WITHOUT_NEWS));
 
     // Of what was no run there is nothing to say.
@@ -203,7 +204,11 @@ fn a_night_tells_what_it_came_to() {
     edit_record_at(&reports.join("record.json"), |record| record["target"]["dialect"] = "aso".into());
     let ended = night(&FAULT[3..]);
     assert_eq!(ended.code, Some(0), "{}", ended.said());
-    assert!(ended.out.contains("nightly: the run before was of another dialect, "), "{}", ended.out);
+    assert!(
+        ended.out.contains("nightly: against the run before:\nthe run before is of the dialect aso, "),
+        "{}",
+        ended.out
+    );
     assert!(read(&reports.join("report.html")).contains(WITHOUT_NEWS));
     let ended = night(&["no-such-scenario"]);
     assert_eq!(ended.code, Some(2), "{}", ended.said());

@@ -296,6 +296,16 @@ fn a_gate_fails_what_fails_newly() {
     let other = other.replacen("\"dialect\": \"gateway-api\"", "\"dialect\": \"aso\"", 1);
     std::fs::write(dir.path().join("other.json"), other).unwrap();
     expect(&diff(&["other.json", "red"]), 2, &["the runs are of several dialects: aso, gateway-api"]);
+    let if_same = ["other.json", "red", "--if-same-dialect", "--gate=failures"];
+    expect(
+        &diff(&if_same),
+        0,
+        &["the run before is of the dialect aso, so this one of gateway-api is judged by itself"],
+    );
+    expect(&diff(&["runs", "red", "--if-same-dialect", "--gate"]), 1, &news);
+    std::fs::copy(dir.path().join("other.json"), dir.path().join("runs/other.json")).unwrap();
+    expect(&diff(&["runs", "red", "--if-same-dialect"]), 2, &["the runs are of several dialects: aso, gateway-api"]);
+    expect(&diff(&["runs", "red", "--if-same-dialect", "--format", "json"]), 2, &["cannot be used with"]);
 }
 
 /// Runs of a week: what broke, what would be pruned, and what is.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use gateproof_report::diff::{self, Gate, Rule, Side};
 use gateproof_report::record::RunRecord;
 
+use super::baseline::{of_another, other_dialect};
 use super::given::{none_in, records};
-use super::output::{self, Format, FormatArg};
+use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome};
 use crate::exit_codes;
 
@@ -38,6 +39,9 @@ pub(super) struct Args {
         default_missing_value = "new-failures,fewer-scenarios"
     )]
     gate: Vec<Rule>,
+    /// Where the run before is of another dialect, say so and pass
+    #[arg(long, conflicts_with = "format")]
+    if_same_dialect: bool,
     #[command(flatten)]
     format: FormatArg,
 }
@@ -51,6 +55,15 @@ fn rules() -> String {
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
     let (before, here) = (records(&args.before)?, records(&args.here)?);
+    if args.if_same_dialect
+        && let [one, more @ ..] = &here[..]
+        && let dialect = &*one.target.dialect
+        && more.iter().all(|run| run.target.dialect == dialect)
+        && let Some(other) = other_dialect(&before, dialect)
+    {
+        say!("{}", of_another(other, dialect));
+        return Ok(exit_codes::PASSED);
+    }
     one_dialect(before.iter().chain(&here))?;
     let side = |path: &Path, records| Side::of(records).ok_or_else(|| none_in(path));
     let (before, here) = (side(&args.before, &before)?, side(&args.here, &here)?);

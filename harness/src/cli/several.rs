@@ -287,7 +287,8 @@ pub(super) fn each(args: &Args, cluster: Cluster) -> Result<Vec<(String, Args)>,
         let Aimed { name, selection, target, tuning, .. } = part;
         let report_dir = Path::new(&args.report_dir).join(&name);
         // The run before was one of these dialects, too.
-        let baseline = BaselineArg { baseline: args.baseline.baseline.as_ref().map(|dir| dir.join(&name)) };
+        let baseline = args.baseline.baseline.as_ref().map(|dir| dir.join(&name));
+        let baseline = BaselineArg { baseline, ..args.baseline };
         (name, Args { selection, target, tuning, identity, report_dir, baseline, ..args.clone() })
     };
     Ok(parts.into_iter().zip(identities).map(run).collect())
