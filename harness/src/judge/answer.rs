@@ -408,6 +408,7 @@ fn counts_for(share: &Share, exchange: &Exchange, backend: Option<&str>) -> bool
         Share::Status(code) => backend.is_none() && status == Some(*code),
         Share::Either(codes) => codes.iter().any(|one| counts_for(one, exchange, backend)),
         Share::Refused => is_refused(exchange),
+        Share::NoAnswer => datagrams::is_unanswered(exchange),
         // That is in the journals.
         Share::Copied(_) | Share::NotCopied => false,
     }

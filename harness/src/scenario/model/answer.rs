@@ -61,6 +61,8 @@ pub enum Share {
     Either(Vec<Share>),
     /// Over TCP: refused, reset or closed before any byte.
     Refused,
+    /// Over UDP: no datagram of the flow comes back.
+    NoAnswer,
     /// Answered, and copied to this backend once.
     Copied(String),
     /// Answered, and not copied.
@@ -77,6 +79,7 @@ impl Share {
             | Share::Code(_)
             | Share::Either(_)
             | Share::Refused
+            | Share::NoAnswer
             | Share::Copied(_)
             | Share::NotCopied => (None, None),
         };
@@ -95,6 +98,7 @@ impl fmt::Display for Share {
                 f.write_str(&codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "))
             }
             Share::Refused => f.write_str("refused"),
+            Share::NoAnswer => f.write_str("no answer"),
             Share::Copied(mirror) => write!(f, "copied to {mirror}"),
             Share::NotCopied => f.write_str("not copied"),
         }

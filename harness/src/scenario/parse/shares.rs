@@ -31,9 +31,14 @@ pub(super) fn shares(node: &Node, over: Over, names: &Names, checker: &mut Check
     if !parts.iter().any(|(_, weight)| *weight > 0) {
         checker.report(node.mark, "somebody must have a share".to_owned(), None);
     }
-    if matches!(parts[..], [(Share::Refused, _)]) {
-        let help = Some("write `expect: refused`".to_owned());
-        checker.report(node.mark, "nobody else has a share beside `refused`".to_owned(), help);
+    let alone = match parts[..] {
+        [(Share::Refused, _)] => Some("refused"),
+        [(Share::NoAnswer, _)] => Some("noAnswer"),
+        _ => None,
+    };
+    if let Some(word) = alone {
+        let help = Some(format!("write `expect: {word}`"));
+        checker.report(node.mark, format!("nobody else has a share beside `{word}`"), help);
     }
     let mut counted: Vec<&str> = parts.iter().flat_map(|(share, _)| share.backends()).collect();
     counted.sort_unstable();
@@ -58,6 +63,9 @@ pub(super) fn copies(node: &Node, names: &Names, checker: &mut Checker<'_>) -> O
 fn share(name: &str, mark: Mark, over: Over, names: &Names, checker: &mut Checker<'_>) -> Option<Share> {
     if matches!(over, Over::Tcp | Over::Tls) && name == "refused" {
         return Some(Share::Refused);
+    }
+    if over == Over::Udp && name == "noAnswer" {
+        return Some(Share::NoAnswer);
     }
     let code = |one: &str| match GrpcCode::named(one).filter(|_| over == Over::Grpc) {
         Some(code) => Some(Share::Code(code)),

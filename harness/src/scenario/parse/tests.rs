@@ -283,6 +283,11 @@ fn a_definition_may_be_created_and_deleted_again() {
     Some("write `expect: refused`")
 )]
 #[case(
+    "probe: {udp: gw, expect: {shares: {noAnswer: 1}}}",
+    "nobody else has a share beside `noAnswer`",
+    Some("write `expect: noAnswer`")
+)]
+#[case(
     "probe: {get: \"http://${host}/\", listens: true, expect: {backend: echo}}",
     "`listens` is for TCP and TLS",
     None

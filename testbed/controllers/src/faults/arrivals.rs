@@ -58,4 +58,22 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["GRPC-03"],
         seam: Seam::Snapshot(|| ByArrival::boxed(Kind::GrpcRoute)),
     },
+    Fault {
+        name: "serves-first-come-tcproutes-first",
+        summary: "Decides between two TCPRoutes of one age by which it heard of first, not by name.",
+        clauses: &["OWN-72"],
+        seam: Seam::Snapshot(|| ByArrival::boxed(Kind::TcpRoute)),
+    },
+    Fault {
+        name: "serves-first-come-tlsroutes-first",
+        summary: "Decides between two TLSRoutes of one age with one hostname by which it heard of first, not by name.",
+        clauses: &["OWN-72"],
+        seam: Seam::Snapshot(|| ByArrival::boxed(Kind::TlsRoute)),
+    },
+    Fault {
+        name: "serves-first-come-udproutes-first",
+        summary: "Decides between two UDPRoutes of one age by which it heard of first, not by name.",
+        clauses: &["OWN-72"],
+        seam: Seam::Snapshot(|| ByArrival::boxed(Kind::UdpRoute)),
+    },
 ];

@@ -63,6 +63,28 @@ fn accept_beside_tcp(snapshot: &Snapshot, statuses: &mut [StatusUpdate]) {
     }
 }
 
+/// Leaves routes of some kinds their entries for the first of their Gateways.
+pub(super) fn keep_first_gateway(statuses: &mut [StatusUpdate], kinds: &[Kind]) {
+    for update in statuses.iter_mut().filter(|update| kinds.contains(&update.kind)) {
+        let DesiredStatus::Route { parents } = &mut update.status else { continue };
+        let Some(first) = parents.first().map(|parent| parent.parent_ref.clone()) else { continue };
+        parents.retain(|parent| {
+            let of = &parent.parent_ref;
+            (&of.kind, &of.namespace, &of.name) == (&first.kind, &first.namespace, &first.name)
+        });
+    }
+}
+
+/// Leaves routes of a kind the first of their Gateways.
+pub(super) fn leave_other_gateways(snapshot: &mut Snapshot, kind: Kind) {
+    snapshot.edit(kind, |route| {
+        let first = route["spec"]["parentRefs"][0]["name"].clone();
+        if let Some(parents) = route["spec"]["parentRefs"].as_array_mut() {
+            parents.retain(|parent| parent["name"] == first);
+        }
+    });
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-streams-at-one-listener",
@@ -111,17 +133,6 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "answers-grpcroutes-for-one-gateway",
         summary: "Writes the status of a GRPCRoute for the first of its Gateways alone, and serves it at all of them.",
         clauses: &["blind:GRPCRouteMultipleGateways.2"],
-        seam: Seam::Statuses(|| {
-            say(|_, statuses| {
-                for update in statuses.iter_mut().filter(|update| update.kind == Kind::GrpcRoute) {
-                    let DesiredStatus::Route { parents } = &mut update.status else { continue };
-                    let Some(first) = parents.first().map(|parent| parent.parent_ref.clone()) else { continue };
-                    parents.retain(|parent| {
-                        let of = &parent.parent_ref;
-                        (&of.kind, &of.namespace, &of.name) == (&first.kind, &first.namespace, &first.name)
-                    });
-                }
-            })
-        }),
+        seam: Seam::Statuses(|| say(|_, statuses| keep_first_gateway(statuses, &[Kind::GrpcRoute]))),
     },
 ];

@@ -209,4 +209,17 @@ pub(super) const FAULTS: &[Fault] = &[
             })
         }),
     },
+    Fault {
+        name: "forwards-without-weight-over-tls",
+        summary: "Forwards the connections for a TLSRoute whose backends all have weight 0.",
+        clauses: &["OWN-30"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let routes = streams(config).flat_map(|stream| &mut stream.routes);
+                for route in routes.filter(|route| route.backends.iter().all(|backend| backend.weight == 0)) {
+                    route.backends.iter_mut().for_each(|backend| backend.weight = 1);
+                }
+            })
+        }),
+    },
 ];

@@ -13,6 +13,7 @@ mod copies;
 mod endpoints;
 pub(crate) mod exchange;
 mod flaps;
+mod foreign;
 mod frames;
 mod generations;
 mod grpc;
@@ -210,8 +211,10 @@ pub fn catalogue() -> &'static [Fault] {
             listener_sets::FAULTS,
             listener_sets::clients::FAULTS,
             listener_sets::ends::FAULTS,
+            listener_sets::gateways::FAULTS,
             listener_sets::routes::FAULTS,
             attached::FAULTS,
+            foreign::FAULTS,
             generations::FAULTS,
             tls::FAULTS,
             policies::FAULTS,

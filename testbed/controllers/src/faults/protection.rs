@@ -261,6 +261,20 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.authorities = Authorities::Any))),
     },
     Fault {
+        name: "takes-any-name-for-the-system",
+        summary: "Reads whatever a policy names as well-known authorities as those of the system.",
+        clauses: &["GEP1364-39"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::BackendTlsPolicy, |policy| {
+                    if let Some(named) = policy.pointer_mut("/spec/validation/wellKnownCACertificates") {
+                        *named = json!("System");
+                    }
+                });
+            })
+        }),
+    },
+    Fault {
         name: "believes-anybody-for-the-system",
         summary: "Looks at no signature where a policy names the authorities of the system.",
         clauses: &["upstream:BackendTLSPolicy"],

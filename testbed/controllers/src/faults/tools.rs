@@ -221,6 +221,14 @@ pub(super) fn listeners(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &
     })
 }
 
+/// Entries of every listener of a Gateway or ListenerSet.
+fn entries(update: &mut StatusUpdate) -> &mut [ListenerStatus] {
+    match &mut update.status {
+        DesiredStatus::Gateway { listeners, .. } | DesiredStatus::ListenerSet { listeners, .. } => listeners,
+        _ => &mut [],
+    }
+}
+
 /// The listeners of a Gateway as its spec has them.
 pub(super) fn written_listeners<'a>(
     snapshot: &'a Snapshot,
@@ -244,9 +252,8 @@ pub(crate) fn copy_counts(from: Vec<StatusUpdate>, to: &mut [StatusUpdate]) {
         let Some(update) = to.iter_mut().find(|update| (update.kind, &update.key) == (other.kind, &other.key)) else {
             continue;
         };
-        let counted: Vec<usize> = listeners(std::slice::from_mut(&mut other)).map(|of| of.attached_routes).collect();
-        for (listener, count) in listeners(std::slice::from_mut(update)).zip(counted) {
-            listener.attached_routes = count;
+        for (listener, counted) in entries(update).iter_mut().zip(entries(&mut other)) {
+            listener.attached_routes = counted.attached_routes;
         }
     }
 }
@@ -323,6 +330,18 @@ pub(super) fn each<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<It
 /// Every backendRef of a route, those of mirrors not included.
 pub(super) fn backend_refs(route: &mut Value) -> impl Iterator<Item = &mut Value> {
     each(route, "/spec/rules").flat_map(|rule| each(rule, "/backendRefs"))
+}
+
+/// Reads grants to referrers of one kind as grants to those of other kinds, too.
+pub(super) fn widen_grants(snapshot: &mut Snapshot, kind: &str, to: &[&str]) {
+    snapshot.edit(Kind::ReferenceGrant, |grant| {
+        let Some(from) = grant.pointer_mut("/spec/from").and_then(Value::as_array_mut) else { return };
+        let granted: Vec<Value> = from.iter().filter(|one| one["kind"] == kind).cloned().collect();
+        for (mut one, other) in granted.iter().flat_map(|one| to.iter().map(|other| (one.clone(), *other))) {
+            one["kind"] = other.into();
+            from.push(one);
+        }
+    });
 }
 
 /// Takes a field out of an object.

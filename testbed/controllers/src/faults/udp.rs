@@ -6,7 +6,7 @@ use std::{
 };
 
 use gateproof_proxy::{
-    config::{Listener, Protocol},
+    config::{Listener, Protocol, TcpBackend, TcpTarget},
     exchange::{Connection, Exchange, Passage, Way},
 };
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{
     Fault, Seam,
     snapshot::grant_everything,
-    tools::{backend_refs, drop_at, listeners, say, serve, serve_from, serve_past, view},
+    tools::{backend_refs, drop_at, drop_field, listeners, say, serve, serve_from, serve_past, view},
 };
 use crate::{
     model::{GATEWAY_GROUP, RouteKind},
@@ -83,6 +83,54 @@ pub(super) const FAULTS: &[Fault] = &[
                         udp.backends.iter_mut().for_each(|backend| backend.weight = 1);
                     }
                 }
+            })
+        }),
+    },
+    Fault {
+        name: "forwards-without-weight-over-udp",
+        summary: "Forwards the datagrams of a UDPRoute whose backends all have weight 0.",
+        clauses: &["upstream:UDPRouteWeightedRouting"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for listener in &mut config.listeners {
+                    if let Protocol::Udp(udp) = &mut listener.protocol
+                        && udp.backends.iter().all(|backend| backend.weight == 0)
+                    {
+                        udp.backends.iter_mut().for_each(|backend| backend.weight = 1);
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "moves-shares-of-missing-udp-backends",
+        summary: "Gives the share of a backend of a UDPRoute that does not resolve to those that do.",
+        clauses: &["OWN-73"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for listener in &mut config.listeners {
+                    if let Protocol::Udp(udp) = &mut listener.protocol {
+                        let is_there = |backend: &TcpBackend| !matches!(backend.target, TcpTarget::Refuse { .. });
+                        if udp.backends.iter().any(is_there) {
+                            udp.backends.retain(is_there);
+                        }
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "resolves-backends-of-udproutes-by-name",
+        summary: "Takes every backend of a UDPRoute for the Service of its name, whatever its kind.",
+        clauses: &["GEP1364-38"],
+        seam: Seam::Snapshot(|| {
+            view(|snapshot| {
+                snapshot.edit(Kind::UdpRoute, |route| {
+                    for reference in backend_refs(route) {
+                        drop_field(reference, "group");
+                        drop_field(reference, "kind");
+                    }
+                });
             })
         }),
     },

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{
     Fault, Seam,
+    attached::leave_other_gateways,
     tools::{each, find, has_reason, hosts, listeners, own, parents, rules, say, serve, serve_from, set, view},
 };
 use crate::{
@@ -219,16 +220,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "serves-calls-at-the-first-gateway-only",
         summary: "Serves a GRPCRoute at the first of its Gateways alone.",
         clauses: &["upstream:GRPCRouteMultipleGateways"],
-        seam: Seam::Config(|| {
-            serve_from(|snapshot| {
-                snapshot.edit(Kind::GrpcRoute, |route| {
-                    let first = route["spec"]["parentRefs"][0]["name"].clone();
-                    if let Some(parents) = route["spec"]["parentRefs"].as_array_mut() {
-                        parents.retain(|parent| parent["name"] == first);
-                    }
-                });
-            })
-        }),
+        seam: Seam::Config(|| serve_from(|snapshot| leave_other_gateways(snapshot, Kind::GrpcRoute))),
     },
     Fault {
         name: "serves-calls-at-every-gateway",

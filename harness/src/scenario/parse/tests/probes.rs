@@ -98,6 +98,7 @@ fn shares_are_read() {
     Share::Either(vec![Share::Code(GrpcCode(14)), Share::Code(GrpcCode(2))])
 )]
 #[case::connections("tcp: gw", "refused", Share::Refused)]
+#[case::datagrams("udp: gw", "noAnswer", Share::NoAnswer)]
 fn shares_of_nobody_are_read(#[case] of: &str, #[case] name: &str, #[case] share: Share) {
     let Verb::Probe(probe) = step(&format!("probe: {{{of}, expect: {{shares: {{echo: 3, \"{name}\": 1}}}}}}")).verb
     else {

@@ -1,13 +1,18 @@
 //! Lists that are there and empty, of which the API server makes nothing else.
 
+use std::sync::Arc;
+
 use gateproof_proxy::config::RouteId;
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
+        exchange::Forwards,
         tools::{each, hosts, serve, view},
+        transit::Hears,
     },
     model::GATEWAY_GROUP,
     runtime::seams::Seen,
@@ -33,6 +38,14 @@ fn close(gateway: &mut Value) {
     }
 }
 
+/// Takes the fields out of a head that have no value.
+fn drop_empty(headers: &mut HeaderMap) {
+    let empty = headers.iter().filter(|(_, value)| value.is_empty()).map(|(name, _)| name.clone());
+    for name in empty.collect::<Vec<_>>() {
+        headers.remove(name);
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -55,5 +68,23 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Snapshot(|| view(|snapshot| snapshot.edit(Kind::Gateway, close))),
         },
         reported: &["nginx/nginx-gateway-fabric#3810"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-headers-without-values",
+            summary: "Forwards requests without the headers that have no value.",
+            clauses: &["OWN-69"],
+            seam: Seam::Exchange(|| Arc::new(Forwards(|_, parts| drop_empty(&mut parts.headers)))),
+        },
+        reported: &["jetty/jetty.project#8750"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-headers-of-answers-without-values",
+            summary: "Answers without the headers of its backend that have no value.",
+            clauses: &["OWN-69"],
+            seam: Seam::Exchange(|| Arc::new(Hears(|_, answer| drop_empty(&mut answer.headers)))),
+        },
+        reported: &["microsoft/service-fabric-issues#1078"],
     },
 ];

@@ -9,6 +9,7 @@ use gateproof_proxy::config::{
 use super::Bug;
 use crate::faults::{
     Fault, Seam,
+    grpc::config::is_of_calls,
     tools::{hosts, rules, serve},
 };
 
@@ -83,9 +84,12 @@ fn repeats_a_header(of: &RequestMatch) -> bool {
     !of.headers.iter().all(|header| names.insert(header.name.to_ascii_lowercase()))
 }
 
-/// Takes matches out that repeat a header, with what had no others.
-fn drop_repeating(host: &mut VirtualHost) {
+/// Takes matches of rules for calls, or of those for requests, out that repeat a header, with what had no others.
+fn drop_repeating(host: &mut VirtualHost, of_calls: bool) {
     host.routes.retain_mut(|rule| {
+        if is_of_calls(rule) != of_calls {
+            return true;
+        }
         let takes_all = rule.matches.is_empty();
         rule.matches.retain(|one| !repeats_a_header(one));
         takes_all || !rule.matches.is_empty()
@@ -162,7 +166,16 @@ pub(super) const BUGS: &[Bug] = &[
             name: "needs-all-of-repeated-headers",
             summary: "Demands every value of a match that names one header twice, in different case.",
             clauses: &["blind:HTTPRouteHeaderMatching.1"],
-            seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(drop_repeating))),
+            seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(|host| drop_repeating(host, false)))),
+        },
+        reported: &["projectcontour/contour#4591"],
+    },
+    Bug {
+        fault: Fault {
+            name: "needs-all-of-repeated-headers-of-calls",
+            summary: "Demands every value of a match of calls that names one header twice, in different case.",
+            clauses: &["GRPC-02"],
+            seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(|host| drop_repeating(host, true)))),
         },
         reported: &["projectcontour/contour#4591"],
     },

@@ -6,6 +6,7 @@ mod besides;
 mod browsers;
 mod bundles;
 mod bystanders;
+mod calls;
 mod changing;
 mod collisions;
 mod connections;
@@ -15,7 +16,9 @@ mod emptiness;
 mod encrypting;
 mod endpoints;
 mod entries;
+mod first_gateways;
 mod forwarding;
+mod grants;
 mod handshakes;
 mod holding;
 mod hostless;
@@ -24,11 +27,13 @@ mod judging;
 mod leaving;
 mod leftovers;
 mod literals;
+mod losing_listeners;
 mod making;
 mod merging;
 mod misdirected;
 mod moving_away;
 mod namesakes;
+mod namespaces;
 mod naming;
 pub(super) mod paths;
 mod ports;
@@ -41,6 +46,7 @@ mod room;
 mod routing;
 mod server_names;
 mod services;
+mod set_certificates;
 mod sets;
 mod shared;
 mod sizes;
@@ -112,6 +118,12 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         sets::BUGS,
         browsers::BUGS,
         writing::BUGS,
+        namespaces::BUGS,
+        grants::BUGS,
+        first_gateways::BUGS,
+        set_certificates::BUGS,
+        losing_listeners::BUGS,
+        calls::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The listeners of ListenerSets that lose against others.
-fn losers(statuses: &[StatusUpdate]) -> Vec<(ObjectKey, ListenerStatus)> {
+pub(super) fn losers(statuses: &[StatusUpdate]) -> Vec<(ObjectKey, ListenerStatus)> {
     let sets = statuses.iter().filter_map(|update| match &update.status {
         DesiredStatus::ListenerSet { listeners, .. } => Some((&update.key, listeners)),
         _ => None,

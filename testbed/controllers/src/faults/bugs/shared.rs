@@ -147,6 +147,13 @@ fn take_names_for_one(snapshot: &mut Snapshot) {
     }
 }
 
+fn take_streams_for_one(snapshot: &mut Snapshot) {
+    let streams: Vec<ObjectKey> = snapshot.all(Kind::TcpRoute).map(|route| route.key()).collect();
+    for key in streams {
+        snapshot.remove(Kind::UdpRoute, &key);
+    }
+}
+
 /// Answers no handshake for a hostname that a Gateway has on two ports with one certificate.
 fn refuse_repeated_names(config: &mut Config) {
     let mut seen = BTreeMap::new();
@@ -185,6 +192,15 @@ pub(super) const BUGS: &[Bug] = &[
             summary: "Does not serve an HTTPRoute that has the name of a GRPCRoute of its namespace.",
             clauses: &["GEP1364-14"],
             seam: Seam::Config(|| serve_from(take_names_for_one)),
+        },
+        reported: &["kgateway-dev/kgateway#12894"],
+    },
+    Bug {
+        fault: Fault {
+            name: "takes-streams-of-a-name-for-one",
+            summary: "Does not serve a UDPRoute that has the name of a TCPRoute of its namespace.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| serve_from(take_streams_for_one)),
         },
         reported: &["kgateway-dev/kgateway#12894"],
     },

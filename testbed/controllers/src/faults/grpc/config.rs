@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Whether a rule is one of a GRPCRoute.
-fn is_of_calls(rule: &Route) -> bool {
+pub(in super::super) fn is_of_calls(rule: &Route) -> bool {
     rule.matches.iter().any(|one| matches!(one.path, PathMatch::Rpc { .. }))
 }
 

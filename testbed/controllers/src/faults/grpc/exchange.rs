@@ -94,7 +94,7 @@ impl Exchange for Chooses {
 }
 
 /// Other frames of an answer to a call.
-struct Frames(fn(usize, Frame<Bytes>) -> Option<Frame<Bytes>>);
+pub(in super::super) struct Frames(pub(in super::super) fn(usize, Frame<Bytes>) -> Option<Frame<Bytes>>);
 
 #[async_trait]
 impl Exchange for Frames {
@@ -156,7 +156,7 @@ impl Exchange for ForgetsRulesForTls {
 }
 
 /// The trailers of a frame, changed.
-fn with_trailers(frame: Frame<Bytes>, change: impl FnOnce(&mut HeaderMap)) -> Frame<Bytes> {
+pub(in super::super) fn with_trailers(frame: Frame<Bytes>, change: impl FnOnce(&mut HeaderMap)) -> Frame<Bytes> {
     match frame.into_trailers() {
         Ok(mut trailers) => {
             change(&mut trailers);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gateproof_proxy::config::{Config, Protocol};
 use serde_json::{Value, json};
 
-use super::super::tools::{each, find, set};
+use super::super::tools::{each, find, set, widen_grants};
 use crate::{
     model::ParentRef,
     runtime::seams::Seen,
@@ -181,13 +181,8 @@ pub(super) fn order(snapshot: &mut Snapshot, compare: fn(&Age, &Age) -> std::cmp
 }
 
 /// Reads every grant to Gateways as one to ListenerSets too.
-pub(super) fn widen_grants(snapshot: &mut Snapshot) {
-    snapshot.edit(Kind::ReferenceGrant, |grant| {
-        let Some(from) = grant.pointer_mut("/spec/from").and_then(Value::as_array_mut) else { return };
-        let mut more: Vec<Value> = from.iter().filter(|one| one["kind"] == "Gateway").cloned().collect();
-        more.iter_mut().for_each(|one| one["kind"] = json!("ListenerSet"));
-        from.extend(more);
-    });
+pub(super) fn take_grants_of_gateways(snapshot: &mut Snapshot) {
+    widen_grants(snapshot, "Gateway", &["ListenerSet"]);
 }
 
 pub(super) fn drop_grants(snapshot: &mut Snapshot) {

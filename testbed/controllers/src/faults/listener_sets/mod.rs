@@ -3,6 +3,7 @@
 mod acts;
 pub(super) mod clients;
 pub(super) mod ends;
+pub(super) mod gateways;
 pub(super) mod routes;
 
 use acts::*;
@@ -241,7 +242,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "honours-grants-to-gateways-for-listener-sets",
         summary: "Takes a grant to Gateways for one to ListenerSets of that namespace.",
         clauses: &["upstream:ListenerSetReferenceGrant", GRANTED],
-        seam: Seam::Snapshot(|| view(widen_grants)),
+        seam: Seam::Snapshot(|| view(take_grants_of_gateways)),
     },
     Fault {
         name: "ignores-grants-to-listener-sets",
@@ -253,7 +254,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "serves-listener-sets-without-grants",
         summary: "Presents for a ListenerSet a certificate that only Gateways may use, while status refuses it.",
         clauses: &[GRANTED],
-        seam: Seam::Config(|| serve_from(widen_grants)),
+        seam: Seam::Config(|| serve_from(take_grants_of_gateways)),
     },
     Fault {
         name: "serves-gateway-routes-on-listener-sets",
