@@ -209,6 +209,25 @@ async fn a_named_connection_that_the_server_closed_is_opened_again() {
     assert_eq!(reused(address, Some("token/kept")).await, [false, false, false]);
 }
 
+/// A chunk without content ends the body, behind which they stand; over HTTP/2 they are a frame.
+#[rstest]
+#[case(false, &["chunked"])]
+#[case(true, &[])]
+#[tokio::test]
+async fn trailers_follow_a_body_without_length(#[case] http2: bool, #[case] coding: &[&str]) {
+    let journal = Journal::default();
+    let echo = echo(Protocol::Http, &journal).await;
+    let ProbeRequest::Http(mut request) = http(echo.addr(), "/") else { panic!("no request over HTTP") };
+    (request.http2, request.method, request.body) = (http2, "PUT".to_owned(), "some".to_owned());
+    request.headers = vec![("Transfer-Encoding".to_owned(), "chunked".to_owned())];
+    request.trailers = vec![("X-Late".to_owned(), "1".to_owned()), ("X-Late".to_owned(), "2".to_owned())];
+    let answer = attempt(ProbeRequest::Http(request)).await.http.unwrap();
+    let account = answer.echo.unwrap().parse();
+    assert_eq!((answer.status, &account["bodyLength"]), (200, &4.into()));
+    let said = |name: &str| account["headers"][name].as_array().cloned().unwrap_or_default();
+    assert_eq!((said("Trailer"), said("Transfer-Encoding")), (vec!["x-late".into()], coding.to_vec()));
+}
+
 #[tokio::test]
 async fn tcp_answers_with_one_line() {
     let journal = Journal::default();

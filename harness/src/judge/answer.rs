@@ -223,7 +223,7 @@ impl Check<'_> {
             }
         }
         for (name, test) in &expected.trailers {
-            let found = answer.trailers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
+            let found = grpc::trailers(answer).iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
             let values: Vec<&str> = found.map(|(_, v)| v.as_str()).collect();
             self.header(&format!(".trailers.{name}"), &format!("response trailer {name}"), test, &values);
         }

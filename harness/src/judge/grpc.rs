@@ -24,6 +24,14 @@ pub(super) fn code(answer: &HttpAnswer) -> Option<GrpcCode> {
     }
 }
 
+/// What stands at the end of an answer: of one to a call that has no more than a head, that is its end as well.
+pub(super) fn trailers(answer: &HttpAnswer) -> &[(String, String)] {
+    match answer.messages {
+        Some(0) if answer.trailers.is_empty() => &answer.headers,
+        _ => &answer.trailers,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -48,5 +56,17 @@ mod tests {
         let owned = |fields: &[(&str, &str)]| fields.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
         let answer = HttpAnswer { status, headers: owned(headers), trailers: owned(trailers), ..HttpAnswer::default() };
         assert_eq!(code(&answer), expected.map(GrpcCode));
+    }
+
+    #[rstest]
+    #[case::a_head_alone(Some(0), &[], &["h"])]
+    #[case::trailers(Some(0), &["t"], &["t"])]
+    #[case::lost_behind_a_message(Some(1), &[], &[])]
+    #[case::no_call(None, &[], &[])]
+    fn ends(#[case] messages: Option<u32>, #[case] behind: &[&str], #[case] expected: &[&str]) {
+        let owned = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), String::new())).collect();
+        let answer = HttpAnswer { headers: owned(&["h"]), trailers: owned(behind), messages, ..HttpAnswer::default() };
+        let found: Vec<_> = trailers(&answer).iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(found, expected);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::conditions::array;
@@ -11,7 +12,7 @@ use super::grpc;
 use super::history::{Latest, Version};
 use crate::dialects::{Dialect, Protocol};
 use crate::log::{Hello, HttpRequest, ProbeRequest, Role};
-use crate::scenario::{ObjectRef, Probe};
+use crate::scenario::{Answer, ObjectRef, Probe, Share};
 
 /// Why a probe cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,7 +80,8 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
     let Some(method) = &probe.method else {
         let (send, listens) = (probe.path.clone(), probe.listens);
         if probe.datagrams {
-            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send, behind: probe.body.clone() });
+            let single = matches!(&probe.answer, Answer::Shares { parts, .. } if parts.iter().any(|(share, _)| *share == Share::NoAnswer));
+            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send, behind: probe.body.clone(), single });
         }
         let tls = probe.tls.then(|| Hello {
             server_name: probe.host.clone(),
@@ -116,7 +118,8 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         target: probe.path.clone(),
         absolute: probe.absolute,
         authority: host.unwrap_or(own_host).to_owned(),
-        headers: if probe.grpc { call(lines(probe)) } else { lines(probe) },
+        headers: if probe.grpc { call(lines(&probe.headers)) } else { lines(&probe.headers) },
+        trailers: lines(&probe.trailers),
         messages: probe.messages.clone().filter(|_| host.is_none()),
         body: probe.body.clone(),
         sends: probe.sends.clone(),
@@ -132,11 +135,11 @@ fn call(metadata: Vec<(String, String)>) -> Vec<(String, String)> {
     own.into_iter().chain(metadata).collect()
 }
 
-fn lines(probe: &Probe) -> Vec<(String, String)> {
+fn lines(fields: &IndexMap<String, Vec<String>>) -> Vec<(String, String)> {
     let of = |(name, values): (&String, &Vec<String>)| {
         values.iter().map(|value| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
-    probe.headers.iter().flat_map(of).collect()
+    fields.iter().flat_map(of).collect()
 }
 
 /// A hostname, or the authority of a request, without its port.

@@ -60,6 +60,9 @@ pub enum ProbeRequest {
         /// What each holds behind that.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         behind: String,
+        /// Whether it is a single one, so that a share of flows is a share of datagrams too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        single: bool,
     },
 }
 
@@ -142,6 +145,9 @@ pub struct HttpRequest {
     /// The body.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
+    /// What follows the body, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<(String, String)>,
     /// Texts of the messages of a call, which go out one by one; one empty message without them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<String>,

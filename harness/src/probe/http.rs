@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use gateproof_echo::conduct;
 use gateproof_echo::grpc::message::{frame, text_message};
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Either, Full, StreamBody};
@@ -214,6 +214,11 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|e| cannot("header name", &e))?;
         headers.append(name, HeaderValue::from_str(value).map_err(|e| cannot("header value", &e))?);
     }
+    let trailers = trailers(request)?;
+    if let Some(trailers) = &trailers {
+        let names = trailers.keys().map(HeaderName::as_str).collect::<Vec<_>>().join(", ");
+        headers.insert(TRAILER, HeaderValue::from_str(&names).map_err(|e| cannot("names of the trailers", &e))?);
+    }
     let id = HeaderValue::from_str(id).map_err(|e| cannot("request id", &e))?;
     headers.insert(HeaderName::from_bytes(REQUEST_HEADER.as_bytes()).map_err(|e| cannot("header name", &e))?, id);
     if request.messages.is_some() {
@@ -223,7 +228,7 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if !waits(request) {
-        return wire.body(content(request)).map_err(|e| cannot("request", &e));
+        return wire.body(content(request, trailers)).map_err(|e| cannot("request", &e));
     }
     // A body whose length is untold, as the header has it, may wait as well.
     if !given(&TRANSFER_ENCODING) {
@@ -231,7 +236,7 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     }
     let told = Arc::new(Notify::new());
     let tells = Arc::clone(&told);
-    let mut wire = wire.body(withheld(request, told)).map_err(|e| cannot("request", &e))?;
+    let mut wire = wire.body(withheld(request, told, trailers)).map_err(|e| cannot("request", &e))?;
     hyper::ext::on_informational(&mut wire, move |answer| {
         if answer.status() == StatusCode::CONTINUE {
             tells.notify_one();
@@ -248,24 +253,38 @@ fn waits(request: &HttpRequest) -> bool {
     !request.http2 && !request.body.is_empty() && request.headers.iter().any(is_said)
 }
 
+/// What follows the body.
+fn trailers(request: &HttpRequest) -> Result<Option<HeaderMap>, String> {
+    let mut trailers = HeaderMap::new();
+    for (name, value) in &request.trailers {
+        let name =
+            HeaderName::from_bytes(name.as_bytes()).map_err(|e| format!("the trailer `{name}` cannot be sent: {e}"))?;
+        let value = HeaderValue::from_str(value).map_err(|e| format!("the trailer `{name}` cannot be sent: {e}"))?;
+        trailers.append(name, value);
+    }
+    Ok((!trailers.is_empty()).then_some(trailers))
+}
+
 /// The body, once that is told.
-fn withheld(request: &HttpRequest, told: Arc<Notify>) -> Content {
+fn withheld(request: &HttpRequest, told: Arc<Notify>, trailers: Option<HeaderMap>) -> Content {
     let whole = Bytes::from(request.body.clone());
     let piece = stream::once(async move {
         told.notified().await;
         Ok(Frame::data(whole))
     });
-    Either::Right(StreamBody::new(piece.boxed()))
+    let end = stream::iter(trailers.map(Frame::trailers).map(Ok));
+    Either::Right(StreamBody::new(piece.chain(end).boxed()))
 }
 
 /// The body as it goes out: in one piece, and so with its length, unless it is that of a call with several messages, or over
-/// HTTP/2 has none that is told. Over HTTP/1.1 the header says that.
-fn content(request: &HttpRequest) -> Content {
+/// HTTP/2 has none that is told, or trailers follow it. Over HTTP/1.1 the header says that.
+fn content(request: &HttpRequest, trailers: Option<HeaderMap>) -> Content {
     let is_untold = |(name, _): &(String, String)| name.eq_ignore_ascii_case(TRANSFER_ENCODING.as_str());
     let whole = match request.sends.as_slice() {
-        _ if !is_call(request) && request.http2 && request.headers.iter().any(is_untold) => {
-            let piece = Ok(Frame::data(Bytes::from(request.body.clone())));
-            return Either::Right(StreamBody::new(stream::iter(vec![piece]).boxed()));
+        _ if !is_call(request) && (trailers.is_some() || request.http2 && request.headers.iter().any(is_untold)) => {
+            let piece = Frame::data(Bytes::from(request.body.clone()));
+            let pieces: Vec<_> = std::iter::once(piece).chain(trailers.map(Frame::trailers)).map(Ok).collect();
+            return Either::Right(StreamBody::new(stream::iter(pieces).boxed()));
         }
         _ if !is_call(request) => Bytes::from(request.body.clone()),
         [] => frame(b""),
@@ -290,7 +309,7 @@ fn is_of_call(name: &str) -> bool {
 /// The requests that are under way beside this one. They have none of its own headers, and another id: what a backend notes
 /// of them is no copy of it.
 fn others(request: &HttpRequest, id: &str) -> Result<Vec<Request<Content>>, String> {
-    let mut other = HttpRequest { body: String::new(), sends: Vec::new(), ..request.clone() };
+    let mut other = HttpRequest { body: String::new(), trailers: Vec::new(), sends: Vec::new(), ..request.clone() };
     other.headers.retain(|(name, _)| is_call(request) && is_of_call(name));
     if !is_call(request) {
         other.method = Method::GET.to_string();

@@ -121,6 +121,7 @@ fn a_backend_with_a_certificate_is_hosted() {
     some.backends = steps("    - delete: [Service/echo]\n").backends;
     some.backends[0].tls = Some(CertificateDecl {
         names: vec!["a.test".to_owned()],
+        common_name: None,
         authority: "ca".to_owned(),
         expired: false,
         future: false,
@@ -182,6 +183,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-invalid-authority",
         "backendtlspolicy-invalid-kind",
         "backendtlspolicy-mirror",
+        "backendtlspolicy-names-of-certificates",
         "backendtlspolicy-of-a-listenerset",
         "backendtlspolicy-older",
         "backendtlspolicy-quiet",

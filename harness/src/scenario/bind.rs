@@ -221,7 +221,8 @@ impl Binder<'_> {
         if let Some(host) = &mut probe.host {
             *host = self.resolver.text(host)?;
         }
-        for value in probe.headers.values_mut().flatten().chain(&mut probe.among) {
+        let fields = probe.headers.values_mut().chain(probe.trailers.values_mut());
+        for value in fields.flatten().chain(&mut probe.among) {
             *value = self.resolver.text(value)?;
         }
         if let Answer::TlsBackend { certificate, server_name, .. } = &mut probe.answer {

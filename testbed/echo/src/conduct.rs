@@ -4,11 +4,12 @@
 //! `fail=2&code=503` fails the first two requests of an id, `code=break` breaks their connections off; `late=1` delays
 //! only the first by `delay`, and `of=NAME` those to one backend alone; `pause=1s` sends the second half of the body so
 //! much later. `leave=1` lets the backend answer and take no connections from then on, and `bytes=1000` makes the answer so
-//! much longer, without saying beforehand how long it is if `chunked=1` stands beside it.
+//! much longer, without saying beforehand how long it is if `chunked=1` stands beside it; with `trailer=name:value` there too, trailers
+//! follow it. `hints=1` sends hints before the answer, over HTTP/1.1.
 
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::delay;
 
@@ -106,6 +107,17 @@ pub(crate) fn is_chunked(query: &str) -> bool {
     value(query, "chunked=") == Some("1")
 }
 
+/// What follows an answer that does not say beforehand how long it is.
+pub(crate) fn trailers(query: &str) -> Vec<(HeaderName, HeaderValue)> {
+    let asked = query.split('&').filter_map(|pair| pair.strip_prefix("trailer=")?.split_once(':'));
+    asked.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect()
+}
+
+/// Whether hints go before the answer.
+pub(crate) fn hints(query: &str) -> bool {
+    value(query, "hints=") == Some("1")
+}
+
 /// The pause in the middle of the body.
 pub(crate) fn pause(query: &str) -> Option<Duration> {
     value(query, "pause=").and_then(delay::parse)
@@ -195,6 +207,21 @@ mod tests {
     #[case("bytes=99999999999", false, MOST_FILLER, false)]
     fn leaving_and_length(#[case] query: &str, #[case] leaving: bool, #[case] bytes: usize, #[case] chunked: bool) {
         assert_eq!((leaves(query), filler(query), is_chunked(query)), (leaving, bytes, chunked));
+    }
+
+    #[rstest]
+    #[case("trailer=x-a:1&chunked=1&trailer=X-B:2:3", "x-a=1 x-b=2:3")]
+    #[case("trailer=&trailer=x&trailer=a/b:1&trailers=x:1", "")]
+    fn trailers_have_a_name_and_a_value(#[case] query: &str, #[case] expected: &str) {
+        let texts = |(name, value): (HeaderName, HeaderValue)| format!("{name}={}", value.to_str().unwrap_or_default());
+        assert_eq!(trailers(query).into_iter().map(texts).collect::<Vec<_>>().join(" "), expected);
+    }
+
+    #[rstest]
+    #[case("hints=1", true)]
+    #[case("hints=0&hint=1", false)]
+    fn hints_are_asked_for(#[case] query: &str, #[case] expected: bool) {
+        assert_eq!(hints(query), expected);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, TRAILER};
 use http::request::Parts;
-use http::{HeaderMap, Request, Response, StatusCode, Version};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
@@ -23,6 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::aside::{Asides, WithAsides};
 use crate::asked::{Body, asked_headers, host, lossy};
 use crate::backend::Backend;
 use crate::canonical::canonical;
@@ -111,15 +112,17 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     builder.http2().timer(TokioTimer::new());
     let (asked, asked_streams) = (CancellationToken::new(), CancellationToken::new());
     let (asks, asks_streams) = (asked.clone(), asked_streams.clone());
+    let asides = Asides::default();
+    let stream = WithAsides::new(stream, asides.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         asks.cancel();
         let has_streams = request.version() == Version::HTTP_2;
         if has_streams {
             asks_streams.cancel();
         }
-        let (backend, agreed) = (Arc::clone(&backend), agreed.clone());
+        let (backend, agreed, asides) = (Arc::clone(&backend), agreed.clone(), asides.clone());
         async move {
-            let mut response = answer(&backend, (peer, agreed.as_deref()), request).await?;
+            let mut response = answer(&backend, (peer, agreed.as_deref()), request, &asides).await?;
             // Whoever switches protocols keeps the connection.
             if once && !has_streams && response.status() != StatusCode::SWITCHING_PROTOCOLS {
                 response.headers_mut().append(CONNECTION, HeaderValue::from_static("close"));
@@ -158,6 +161,7 @@ async fn answer(
     backend: &Backend,
     (peer, agreed): (SocketAddr, Option<&Agreed>),
     mut request: Request<Incoming>,
+    asides: &Asides,
 ) -> Result<Response<Body>, BrokenOff> {
     if backend.only_h2 && request.version() != Version::HTTP_2 {
         return Ok(plain(StatusCode::BAD_REQUEST, "this port speaks HTTP/2 with prior knowledge only"));
@@ -243,13 +247,39 @@ async fn answer(
     match conduct::failure(query, before) {
         Some(failure) => failed(failure),
         None => {
-            let account = account((backend, agreed), &parts, &host, (body_length, &body_digest));
+            let mut account = account((backend, agreed), &parts, &host, (body_length, &body_digest));
+            if conduct::hints(query) && parts.version == Version::HTTP_11 {
+                asides.hint();
+            }
             Ok(match conduct::pause(query) {
                 Some(pause) => account.map(|body| halved(body, pause)),
-                None if conduct::is_chunked(query) => account.map(in_pieces),
+                None if conduct::is_chunked(query) => {
+                    let trailers = trailers(query, &parts, asides, account.headers_mut());
+                    account.map(|body| in_pieces(body, trailers))
+                }
                 None => account.map(whole),
             })
         }
+    }
+}
+
+/// The trailers that a query asks for, as a part of the answer where its protocol has that; the head says which there are.
+fn trailers(query: &str, parts: &Parts, asides: &Asides, head: &mut HeaderMap) -> Option<HeaderMap> {
+    let trailers = conduct::trailers(query);
+    let names: Vec<&str> = trailers.iter().map(|(name, _)| name.as_str()).collect();
+    let named = HeaderValue::from_str(&names.join(", ")).ok().filter(|_| !names.is_empty())?;
+    match parts.version {
+        Version::HTTP_2 => {
+            head.insert(TRAILER, named);
+            Some(trailers.into_iter().collect())
+        }
+        // Who asks for the head alone gets no body that they could stand behind, and nor is one of HTTP/1.0 in chunks.
+        Version::HTTP_11 if parts.method != Method::HEAD => {
+            head.insert(TRAILER, named);
+            asides.trail(&trailers);
+            None
+        }
+        _ => None,
     }
 }
 
@@ -319,11 +349,12 @@ fn halved(whole: Bytes, pause: Duration) -> Body {
 }
 
 /// The body piece by piece, so that nobody knows beforehand how long it is.
-fn in_pieces(whole: Bytes) -> Body {
+fn in_pieces(whole: Bytes, trailers: Option<HeaderMap>) -> Body {
     let ends = (0..whole.len()).step_by(PIECE);
     let pieces: Vec<Result<_, Infallible>> =
         ends.map(|from| Ok(Frame::data(whole.slice(from..whole.len().min(from + PIECE))))).collect();
-    StreamBody::new(futures::stream::iter(pieces)).boxed_unsync()
+    StreamBody::new(futures::stream::iter(pieces.into_iter().chain(trailers.map(Frame::trailers).map(Ok))))
+        .boxed_unsync()
 }
 
 /// The journal for a harness that is not in this process. It exists only under a run token, and only for requests that

@@ -4,6 +4,7 @@
 //! [`Journal`], so that copies and retries are counted rather than guessed from answers. Many of them share a process;
 //! each costs one listening socket and one task while idle.
 
+mod aside;
 mod asked;
 mod backend;
 mod canonical;

@@ -368,3 +368,49 @@ async fn answers_are_as_long_as_they_are_asked_to_be(#[case] path: &str, #[case]
     let told = headers.get("content-length").map(|length| length.to_str().unwrap().to_owned());
     assert_eq!(told, is_told.then(|| body.len().to_string()));
 }
+
+/// What comes over one connection for requests that are answered in chunks: of heads some lines, and from the last chunk on all.
+async fn over_one_connection(echo: &Echo, paths: &[&str]) -> String {
+    let told = ["HTTP/1.1", "Link", "Trailer"];
+    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+    let mut came = String::new();
+    for path in paths {
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n").as_bytes()).await.unwrap();
+        let (mut is_last, mut line) = (false, String::new());
+        while stream.read_line(&mut line).await.unwrap() > 0 {
+            is_last |= line == "0\r\n";
+            if is_last || told.iter().any(|start| line.starts_with(start)) {
+                came.push_str(&line);
+            }
+            if is_last && line == "\r\n" {
+                break;
+            }
+            line.clear();
+        }
+    }
+    came.replace("\r\n", "\n")
+}
+
+#[tokio::test]
+async fn trailers_follow_an_answer_in_chunks_and_hints_come_before_one() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let long = "/?bytes=100000&chunked=1&trailer=x-late:1&trailer=x-more:2";
+    let came = over_one_connection(&echo, &[long, "/?chunked=1&hints=1", long]).await;
+    let trailed = "HTTP/1.1 200 OK\nTrailer: x-late, x-more\n0\nx-late: 1\nx-more: 2\n\n";
+    let hinted = "HTTP/1.1 103 Early Hints\nLink: </style.css>; rel=preload; as=style\nHTTP/1.1 200 OK\n0\n\n";
+    assert_eq!(came, format!("{trailed}{hinted}{trailed}"));
+}
+
+/// A line of the head that ends as the last chunk does is none, and without a body nothing stands behind one.
+#[tokio::test]
+async fn trailers_stand_behind_the_last_chunk_alone() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let asks = get("/?chunked=1&trailer=x-late:1", &[("x-echo-set-header", "x-zero:0")]);
+    let (_, headers, body) = send(&echo, asks).await;
+    assert_eq!((&headers["x-zero"], &headers["trailer"]), (&"0".parse().unwrap(), &"x-late".parse().unwrap()));
+    assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["path"], "/?chunked=1&trailer=x-late:1");
+    let mut head = get("/?chunked=1&trailer=x-late:1", &[]);
+    *head.method_mut() = http::Method::HEAD;
+    let (status, headers, body) = send(&echo, head).await;
+    assert_eq!((status, headers.get("trailer"), body.as_str()), (StatusCode::OK, None, ""));
+}

@@ -104,3 +104,17 @@ async fn the_service_of_the_conformance_suite_has_two_methods(#[case] method: &s
     let code = answer.headers.get("grpc-status").or(answer.trailers.get("grpc-status"));
     assert_eq!(code.unwrap(), if served { "0" } else { "12" });
 }
+
+#[tokio::test]
+async fn a_call_may_end_by_the_head_of_its_answer() {
+    let metadata = [
+        ("x-echo-trailers-only", "1"),
+        ("x-echo-set-code", "9"),
+        ("x-echo-set-header", "a:1"),
+        ("x-echo-set-trailer", "grpc-message:no%20book,b:2"),
+    ];
+    let answer = call(Protocol::H2c, "/a.B/C", &metadata, &Journal::default()).await;
+    assert_eq!((answer.accounts.len(), answer.length, answer.trailers.len()), (0, 0, 0));
+    let told = ["grpc-status", "grpc-message", "a", "b"].map(|name| answer.headers[name].to_str().unwrap());
+    assert_eq!(told, ["9", "no%20book", "1", "2"]);
+}

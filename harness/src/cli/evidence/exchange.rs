@@ -44,7 +44,7 @@ fn request(exchange: &Exchange) -> Request {
             let line = format!("stream to {host}:{port}{within}");
             Request { line, to, sent: String::new(), rest: format!("\n{send}{behind}"), curl: None }
         }
-        ProbeRequest::Udp { host, port, send, behind } => {
+        ProbeRequest::Udp { host, port, send, behind, .. } => {
             let to = to.unwrap_or_else(|| format!("{host}:{port}"));
             let line = format!("datagrams to {host}:{port}");
             Request { line, to, sent: String::new(), rest: format!(" NUMBER {send}{behind}"), curl: None }
@@ -64,6 +64,9 @@ fn http(request: &HttpRequest, to: Option<String>) -> Request {
     }
     sent.push_str(ID_HEADER);
     let mut rest = format!("\n\n{}", request.body);
+    for (name, value) in &request.trailers {
+        let _ = writeln!(rest, "(trailer) {name}: {value}");
+    }
     for message in &request.sends {
         let _ = writeln!(rest, "(message) {message}");
     }
@@ -77,6 +80,7 @@ fn http(request: &HttpRequest, to: Option<String>) -> Request {
 /// What curl can do: one request with a body of text.
 fn curl(request: &HttpRequest, scheme: &str, to: &str) -> Option<String> {
     let is_plain = request.sends.is_empty()
+        && request.trailers.is_empty()
         && request.messages.is_none()
         && request.among.is_empty()
         && request.without.is_empty()

@@ -230,6 +230,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         host: (!tcp).then(|| "a.test".to_owned()),
         tls: false,
         headers: IndexMap::new(),
+        trailers: IndexMap::new(),
         body: String::new(),
         sends: Vec::new(),
         among: Vec::new(),

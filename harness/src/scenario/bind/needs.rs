@@ -44,8 +44,8 @@ pub fn needs(scenario: &Scenario) -> Needs {
             Verb::Settle(settle) => needs.settle(settle),
             Verb::Hold(hold) => hold.never.iter().chain(&hold.always).for_each(|s| needs.subject(s)),
             Verb::Probe(probe) => {
-                let headers = probe.headers.values().flatten().chain(&probe.among);
-                let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(headers);
+                let fields = probe.headers.values().chain(probe.trailers.values()).flatten().chain(&probe.among);
+                let texts = [&probe.path, &probe.body].into_iter().chain(&probe.host).chain(fields);
                 texts.for_each(|text| needs.text(text));
                 let signers = probe.client.iter().map(|client| client.authority.as_str());
                 needs.authorities.extend(signers.chain(probe.answer.trusted()).map(str::to_owned));

@@ -89,6 +89,10 @@ pub fn certificate(decl: &CertificateDecl, authority: &Authority) -> Result<(Str
         false => Ok(SanType::DnsName(name.as_str().try_into()?)),
     };
     params.subject_alt_names = decl.names.iter().map(name).collect::<Result<_, _>>().map_err(failed)?;
+    if let Some(name) = &decl.common_name {
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+    }
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     signed(params, validity(decl.expired, decl.future), decl.chain, authority)
 }

@@ -150,6 +150,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             port_name: text(node, "portName").map(str::to_owned),
             tls: node.get("tls").map(|tls| CertificateDecl {
                 names: strings(tls.get("names")),
+                common_name: text(tls, "commonName").map(str::to_owned),
                 authority: text(tls, "authority").unwrap_or("ca").to_owned(),
                 expired: boolean(tls, "expired").unwrap_or(false),
                 future: super::client::is_to_come(tls, checker),

@@ -14,7 +14,7 @@ use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
-use super::turns::{in_two, turns, two_records, waiting};
+use super::turns::{in_two, trailing, turns, two_records, waiting};
 use crate::log::Message;
 
 /// How many bytes the text of a message may have: the log has them for every attempt.
@@ -56,9 +56,10 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let unprogrammed = boolean(node, "unprogrammed").unwrap_or(false);
     let (once, each) = once(node, checker);
     if let Some((to, over)) = layer_4(node) {
-        for name in
-            ["via", "headers", "client", "body", "sends", "among", "over", "http2", "absolute", "without", "method"]
-        {
+        for name in [
+            "via", "headers", "trailers", "client", "body", "sends", "among", "over", "http2", "absolute", "without",
+            "method",
+        ] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
                 checker.report(key.mark, format!("`{name}` has no meaning over {}", over.name()), None);
             }
@@ -109,6 +110,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             host: text(node, "sni").map(str::to_owned),
             tls: over == Over::Tls,
             headers: IndexMap::new(),
+            trailers: IndexMap::new(),
             body: integer(node, "bodyBytes").map_or_else(String::new, made_up),
             sends: Vec::new(),
             among: Vec::new(),
@@ -198,6 +200,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         host: Some(url.host.to_owned()),
         tls: url.tls,
         headers: lists_by_key(node.get("headers")),
+        trailers: trailing(node, grpc || is_websocket, checker),
         body: integer(node, "bodyBytes").map_or_else(|| text(node, "body").unwrap_or_default().to_owned(), made_up),
         sends,
         among,

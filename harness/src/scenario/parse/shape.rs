@@ -270,6 +270,7 @@ static CERTIFICATE: Table = Table {
     one_of: &[],
     fields: &[
         must("names", TEXTS, "hosts and URIs that it is for"),
+        may("commonName", Shape::Text, "what its subject is called, beside these names; anything unless given"),
         may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
         may("expired", Shape::Bool, "true: its time is over"),
         may("future", Shape::Bool, "true: its time is to come"),

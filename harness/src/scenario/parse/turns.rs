@@ -1,8 +1,10 @@
 //! How both sides of a stream, or of a request, take turns.
 
+use indexmap::IndexMap;
+
 use super::check::Checker;
 use super::hold::millis;
-use super::read::{boolean, strings};
+use super::read::{boolean, lists_by_key, strings};
 use super::tree::Node;
 
 /// How both sides of a stream take turns: whether the client ends its half, and how long it is idle, in milliseconds.
@@ -50,6 +52,24 @@ pub(super) fn waiting(node: &Node, http2: bool, checker: &mut Checker<'_>) {
         let help = Some("who is answered without being told has a request open, which no other can follow".to_owned());
         checker.report(over.mark, "`over` beside a body that waits".to_owned(), help);
     }
+}
+
+/// What follows the body of a request: only one whose length is untold has anything behind it.
+pub(super) fn trailing(node: &Node, has_messages: bool, checker: &mut Checker<'_>) -> IndexMap<String, Vec<String>> {
+    let Some((key, trailers)) = node.entries().iter().find(|(key, _)| key.name == "trailers") else {
+        return IndexMap::new();
+    };
+    let headers = node.get("headers").map(Node::entries).unwrap_or_default();
+    let is_untold = headers
+        .iter()
+        .any(|(key, value)| key.name.eq_ignore_ascii_case("transfer-encoding") && value.text() == Some("chunked"));
+    if has_messages {
+        checker.report(key.mark, "`trailers` beside messages".to_owned(), Some("leave it out".to_owned()));
+    } else if !is_untold {
+        let help = Some("add the header `Transfer-Encoding: chunked`".to_owned());
+        checker.report(key.mark, "`trailers` behind a body whose length is told".to_owned(), help);
+    }
+    lists_by_key(Some(trailers))
 }
 
 /// Whether the first message of a handshake goes out in two pieces.

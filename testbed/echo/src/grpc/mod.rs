@@ -3,7 +3,7 @@
 //!
 //! Metadata of the request asks for more: `x-echo-messages` for a number of messages, `x-echo-bytes` for so many bytes in the
 //! frame of each, `x-echo-set-header` and `x-echo-set-trailer` for metadata at the head and at the end (`name:value`, separated by commas), `x-echo-set-code`
-//! for the status code of the call. Messages come before the status whatever it is, so that an answer always says who
+//! for the status code of the call, and `x-echo-trailers-only: 1` for no message and all of this in the head, as servers answer that fail at once. Messages come before the status whatever it is, so that an answer always says who
 //! gave it.
 
 pub mod message;
@@ -69,9 +69,16 @@ pub(crate) fn answer((identity, tls): (&Identity, Option<&Agreed>), parts: &Part
     for (name, value) in asked_headers(&parts.headers, "x-echo-set-trailer") {
         trailers.append(name, value);
     }
+    let of_head = asked_headers(&parts.headers, "x-echo-set-header");
+    if number("x-echo-trailers-only") == Some(1) {
+        let mut response = head(Body::default());
+        response.headers_mut().extend(of_head);
+        response.headers_mut().extend(trailers);
+        return response;
+    }
     let frames = std::iter::repeat_n(message, messages).map(Frame::data).chain([Frame::trailers(trailers)]);
     let mut response = head(StreamBody::new(stream::iter(frames.map(Ok::<Frame<Bytes>, Infallible>))).boxed_unsync());
-    for (name, value) in asked_headers(&parts.headers, "x-echo-set-header") {
+    for (name, value) in of_head {
         response.headers_mut().append(name, value);
     }
     response

@@ -68,6 +68,11 @@ pub(super) static PROBE: Table = Table {
             Shape::Map(&TEXT_OR_TEXTS),
             "request headers, or metadata of a call; several values are several lines",
         ),
+        may(
+            "trailers",
+            Shape::Map(&TEXT_OR_TEXTS),
+            "what follows the request body, as headers come before it; beside the header `Transfer-Encoding: chunked`",
+        ),
         may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
         may("absolute", Shape::Bool, "true: over HTTP/1.1 the whole URL is the request target, as it is for a proxy"),
         may("client", Shape::Table(&CLIENT), "the certificate of the client over TLS; it has none unless given"),

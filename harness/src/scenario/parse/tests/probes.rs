@@ -318,7 +318,24 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
     "probe: {put: \"http://${host}/\", headers: {Expect: 100-continue}, bodyBytes: 9, http2: true, expect: {backend: echo}}",
     "over HTTP/2 a body waits for nobody"
 )]
+#[case("probe: {tcp: gw, trailers: {a: b}, expect: {backend: echo}}", "`trailers` has no meaning over TCP")]
+#[case(
+    "probe: {put: \"http://${host}/\", trailers: {a: b}, body: c, expect: {backend: echo}}",
+    "`trailers` behind a body whose length is told"
+)]
+#[case(
+    "probe: {grpc: \"http://${host}/a.B/C\", headers: {Transfer-Encoding: chunked}, trailers: {a: b}, expect: {backend: echo}}",
+    "`trailers` beside messages"
+)]
 fn turns_that_cannot_be_taken_are_refused(#[case] text: &str, #[case] message: &str) {
     let found = problems(&with(text));
     assert!(found.iter().any(|(_, problem, _)| problem.contains(message)), "{found:?}");
+}
+
+#[test]
+fn trailers_have_a_line_for_each_value() {
+    let probe = "probe: {put: \"http://${host}/\", headers: {transfer-encoding: chunked}, trailers: {X-Late: [a, b], y: c}, expect: {backend: echo}}";
+    let probe = read(probe);
+    let trailers: Vec<_> = probe.trailers.iter().map(|(name, values)| format!("{name}={}", values.join("+"))).collect();
+    assert_eq!(trailers, ["X-Late=a+b", "y=c"]);
 }
