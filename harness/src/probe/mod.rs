@@ -93,8 +93,8 @@ impl Prober {
                     Some(hello) => stream::attempt(self, exchange, (&host, port), (&hello, client), &text).await,
                 }
             }
-            ProbeRequest::Udp { host, port, send, behind } => {
-                udp::attempt(self, exchange, &host, port, &(send + &behind)).await
+            ProbeRequest::Udp { host, port, send, behind, single } => {
+                udp::attempt(self, exchange, (&host, port), &(send + &behind), single).await
             }
         }
     }

@@ -33,7 +33,14 @@ const _: () = assert!(2 * (MOST as u32 + MISSING) < PART);
 /// The longest datagram there is.
 const LONGEST: usize = 65_535;
 
-pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str, port: u16, send: &str) -> Exchange {
+/// A `single` datagram is waited for as the last one of several is; that a network has lost it cannot be told from silence.
+pub(super) async fn attempt(
+    prober: &Prober,
+    mut exchange: Exchange,
+    (host, port): (&str, u16),
+    send: &str,
+    single: bool,
+) -> Exchange {
     let end = clock::now() + prober.budget;
     let opened = match tokio::time::timeout_at(end, open(prober, host, port)).await {
         Ok(opened) => opened,
@@ -47,7 +54,7 @@ pub(super) async fn attempt(prober: &Prober, mut exchange: Exchange, host: &str,
         }
     };
     exchange.connected_to = Some(to);
-    match converse(&socket, &exchange.id, send, prober.budget / PART).await {
+    match converse(&socket, &exchange.id, send, prober.budget / PART, single).await {
         Ok(end) => exchange.udp = Some(end),
         Err(error) => exchange.error = Some(error),
     }
@@ -80,11 +87,18 @@ struct Heard {
     echo: Vec<EchoText>,
 }
 
-async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> Result<UdpEnd, ProbeError> {
+async fn converse(
+    socket: &UdpSocket,
+    id: &str,
+    send: &str,
+    wait: Duration,
+    single: bool,
+) -> Result<UdpEnd, ProbeError> {
+    let (most, enough) = if single { (1, 1) } else { (MOST, ENOUGH) };
     let datagram = |number: usize| format!("{id} {number}\n{send}").into_bytes();
     let mut heard = Heard::default();
     let mut answer = vec![0; LONGEST];
-    for number in 0..MOST {
+    for number in 0..most {
         // What the last one came to may be told now: that nobody listens there.
         for _ in 0..2 {
             match socket.send(&datagram(number)).await {
@@ -96,8 +110,8 @@ async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> R
         let now = clock::now();
         let (next, last) = (now + wait, now + MISSING * wait);
         loop {
-            let is_last = number + 1 == MOST && !heard.answered.is_empty();
-            if heard.answered.len() == ENOUGH || !is_last && heard.answered.contains(&number) {
+            let is_last = number + 1 == most && (single || !heard.answered.is_empty());
+            if heard.answered.len() == enough || !is_last && heard.answered.contains(&number) {
                 break;
             }
             match tokio::time::timeout_at(if is_last { last } else { next }, socket.recv(&mut answer)).await {
@@ -107,7 +121,7 @@ async fn converse(socket: &UdpSocket, id: &str, send: &str, wait: Duration) -> R
                 Ok(Ok(length)) => heard.take(&answer[..length], number, &datagram)?,
             }
         }
-        if heard.answered.len() == ENOUGH {
+        if heard.answered.len() == enough {
             return Ok(UdpEnd::Answered { lines: heard.lines, echo: heard.echo });
         }
     }
@@ -212,10 +226,23 @@ mod tests {
         Some([who.as_bytes(), b"\n", datagram].concat())
     }
 
+    #[rstest]
+    #[case::answered(true, UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() })]
+    #[case::unanswered(false, UdpEnd::Silent)]
+    #[tokio::test]
+    async fn a_single_datagram_is_the_only_one(#[case] answers: bool, #[case] expected: UdpEnd) {
+        let socket = answering(move |number, sent| {
+            assert_eq!(number, 0, "one is sent");
+            answers.then(|| line("a", sent)).flatten()
+        })
+        .await;
+        assert_eq!(converse(&socket, "id", "x", WAIT, true).await, Ok(expected));
+    }
+
     #[tokio::test]
     async fn half_of_the_datagrams_may_be_lost() {
         let socket = answering(|number, sent| (number % 2 == 1).then(|| line("a", sent)).flatten()).await;
-        let end = converse(&socket, "id", "x", WAIT).await;
+        let end = converse(&socket, "id", "x", WAIT, false).await;
         assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
     }
 
@@ -240,27 +267,27 @@ mod tests {
                 }
             }
         });
-        let end = converse(&socket, "id", "x", WAIT).await;
+        let end = converse(&socket, "id", "x", WAIT, false).await;
         assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
     }
 
     #[tokio::test]
     async fn one_answer_is_too_few() {
         let socket = answering(|number, sent| (number == 0).then(|| line("a", sent)).flatten()).await;
-        assert_eq!(converse(&socket, "id", "x", WAIT).await, Ok(UdpEnd::TooFew { answered: 1 }));
+        assert_eq!(converse(&socket, "id", "x", WAIT, false).await, Ok(UdpEnd::TooFew { answered: 1 }));
     }
 
     #[tokio::test]
     async fn who_answers_beside_is_told() {
         let socket = answering(|number, sent| line(if number == 2 { "b" } else { "a" }, sent)).await;
-        let end = converse(&socket, "id", "x", WAIT).await;
+        let end = converse(&socket, "id", "x", WAIT, false).await;
         assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned(), "b".to_owned()], echo: Vec::new() }));
     }
 
     #[tokio::test]
     async fn other_bytes_are_no_answer() {
         let socket = answering(|_, sent| line("a", &sent[..sent.len() - 1])).await;
-        assert!(matches!(converse(&socket, "id", "x", WAIT).await, Err(ProbeError::Malformed(_))));
+        assert!(matches!(converse(&socket, "id", "x", WAIT, false).await, Err(ProbeError::Malformed(_))));
     }
 
     /// Whatever the size of a datagram, it is told what it is, and the log stays small.
@@ -272,14 +299,14 @@ mod tests {
     #[tokio::test]
     async fn a_datagram_of_any_size_is_told(#[case] answer: fn() -> Vec<u8>, #[case] told: &str) {
         let socket = answering(move |_, _| Some(answer())).await;
-        let end = converse(&socket, "id", "x", WAIT).await;
+        let end = converse(&socket, "id", "x", WAIT, false).await;
         assert_eq!(end, Err(ProbeError::Malformed(told.to_owned())));
     }
 
     #[tokio::test]
     async fn a_long_line_is_none_though_the_right_bytes_follow() {
         let socket = answering(|_, sent| line(&"a".repeat(60_000), sent)).await;
-        let end = converse(&socket, "id", "x", WAIT).await;
+        let end = converse(&socket, "id", "x", WAIT, false).await;
         assert_eq!(end, Err(ProbeError::Malformed("the line is longer than 4096 bytes".to_owned())));
     }
 
@@ -287,11 +314,11 @@ mod tests {
     #[tokio::test]
     async fn silence_and_refusal_are_told_apart() {
         let silent = answering(|_, _| None).await;
-        assert_eq!(converse(&silent, "id", "x", WAIT).await, Ok(UdpEnd::Silent));
+        assert_eq!(converse(&silent, "id", "x", WAIT, false).await, Ok(UdpEnd::Silent));
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let closed = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
         socket.connect(closed).await.unwrap();
-        assert_eq!(converse(&socket, "id", "x", WAIT).await, Ok(UdpEnd::Refused));
+        assert_eq!(converse(&socket, "id", "x", WAIT, false).await, Ok(UdpEnd::Refused));
     }
 
     #[tokio::test]
@@ -306,6 +333,6 @@ mod tests {
                 elsewhere.send_to(&line("a", &datagram[..length]).unwrap(), from).await.unwrap();
             }
         });
-        assert_eq!(converse(&socket, "id", "x", WAIT).await, Ok(UdpEnd::Silent));
+        assert_eq!(converse(&socket, "id", "x", WAIT, false).await, Ok(UdpEnd::Silent));
     }
 }

@@ -43,6 +43,9 @@ const REQUEST_HEADER: &str = "x-gateproof-request";
 /// The label of an EndpointSlice that names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
+/// A message of a call with nothing in it.
+const EMPTY_MESSAGE: &[u8] = &[0; 5];
+
 /// A status code that nothing else answers with.
 const TEAPOT: u16 = 418;
 
@@ -61,7 +64,7 @@ pub enum WrongAnswer {
     ResponseHeader(String, Option<String>),
     /// A response trailer has this value, or is not there.
     Trailer(String, Option<String>),
-    /// All messages of a call come twice.
+    /// All messages of a call come twice; where there are none, one comes.
     MessagesTwice,
     /// The backend is spoken to in another version of HTTP than it asks for.
     ForwardedProtocol,
@@ -259,10 +262,10 @@ impl Exchange for Tamper {
                 WrongAnswer::ToldClient(name) if !grpc::is_grpc(response.headers()) => {
                     response = told(response, |account| shown(account, &name)).await;
                 }
-                WrongAnswer::Code(code) => response = with_code(response, code),
-                WrongAnswer::Trailer(name, value) => {
-                    response = response.map(|body| with_trailer(body, name, value));
+                WrongAnswer::Code(code) => {
+                    response = with_end(response, grpc::STATUS.to_string(), Some(code.to_string()));
                 }
+                WrongAnswer::Trailer(name, value) => response = with_end(response, name, value),
                 WrongAnswer::MessagesTwice => {
                     response = response.map(twice);
                 }
@@ -417,21 +420,24 @@ fn trailers_alone(body: Body) -> Body {
     StreamBody::new(frames).boxed_unsync()
 }
 
-/// A body whose data come twice, message by message.
+/// A body whose data come twice, message by message; where there are none, an empty message comes.
 fn twice(body: Body) -> Body {
-    let frames = BodyStream::new(body).flat_map(|frame| {
-        let copy = frame
-            .as_ref()
-            .ok()
-            .and_then(hyper::body::Frame::data_ref)
-            .cloned()
-            .map(|data| Ok(hyper::body::Frame::data(data)));
-        stream::iter(std::iter::once(frame).chain(copy))
+    let mut has_come = false;
+    let frames = BodyStream::new(body).flat_map(move |frame| {
+        let copy = frame.as_ref().ok().and_then(hyper::body::Frame::data_ref).cloned();
+        let lacking = (!has_come && copy.is_none()).then_some(Bytes::from_static(EMPTY_MESSAGE));
+        has_come |= copy.is_some();
+        let data = |bytes| Ok(hyper::body::Frame::data(bytes));
+        stream::iter(lacking.map(data).into_iter().chain([frame]).chain(copy.map(data)))
     });
     StreamBody::new(frames).boxed_unsync()
 }
 
-fn with_trailer(body: Body, name: String, value: Option<String>) -> Body {
+/// An answer that ends otherwise: a call may end by its head alone.
+fn with_end(mut response: Response<Body>, name: String, value: Option<String>) -> Response<Body> {
+    if response.headers().contains_key(grpc::STATUS) {
+        set(response.headers_mut(), &name, value.as_deref());
+    }
     let change = move |frame: hyper::body::Frame<Bytes>| match frame.into_trailers() {
         Ok(mut trailers) => {
             set(&mut trailers, &name, value.as_deref());
@@ -439,15 +445,7 @@ fn with_trailer(body: Body, name: String, value: Option<String>) -> Body {
         }
         Err(frame) => frame,
     };
-    body.map_frame(change).boxed_unsync()
-}
-
-/// An answer to a call that ends otherwise, wherever the code stands.
-fn with_code(mut response: Response<Body>, code: u32) -> Response<Body> {
-    if let Some(own) = response.headers_mut().get_mut(grpc::STATUS) {
-        *own = code.into();
-    }
-    response.map(|body| with_trailer(body, grpc::STATUS.to_string(), Some(code.to_string())))
+    response.map(|body| body.map_frame(change).boxed_unsync())
 }
 
 /// Whether an id such as `namespace/service:port` is of this Service.
