@@ -192,15 +192,34 @@ impl ServerCertVerifier for Verifier {
 
 fn carries(end_entity: &CertificateDer<'_>, parsed: &ParsedCertificate<'_>, name: &PeerName) -> bool {
     let of = webpki::EndEntityCert::try_from(end_entity);
+    let stands_there =
+        |name: &str| of.as_ref().is_ok_and(|of| of.valid_dns_names().any(|found| found.eq_ignore_ascii_case(name)));
     match name {
         // A wildcard is no name of a server, so it is compared as it stands.
-        PeerName::Dns(name) if name.starts_with("*.") => {
-            of.is_ok_and(|of| of.valid_dns_names().any(|found| found.eq_ignore_ascii_case(name)))
-        }
+        PeerName::Dns(name) if name.starts_with("*.") => stands_there(name),
         PeerName::Dns(name) => {
             ServerName::try_from(name.as_str()).is_ok_and(|name| verify_server_name(parsed, &name).is_ok())
         }
         PeerName::Any => true,
         PeerName::Uri(name) => of.is_ok_and(|of| of.valid_uri_names().any(|found| found == name)),
+        PeerName::Literal(name) => stands_there(name),
+        PeerName::AnyLabels(name) => of.is_ok_and(|of| {
+            let mut domains = of.valid_dns_names().filter_map(|found| found.strip_prefix('*'));
+            domains.any(|domain| name.to_ascii_lowercase().ends_with(&domain.to_ascii_lowercase()))
+        }),
+        PeerName::CommonName(name) => {
+            of.is_ok_and(|of| common_names(of.subject()).any(|found| found.eq_ignore_ascii_case(name.as_bytes())))
+        }
     }
+}
+
+/// The common names in the DER form of a subject, as far as each is shorter than 128 bytes.
+fn common_names(subject: &[u8]) -> impl Iterator<Item = &[u8]> {
+    /// The object identifier 2.5.4.3; behind it stand the sort of the text, its length and the text.
+    const COMMON_NAME: [u8; 5] = [0x06, 0x03, 0x55, 0x04, 0x03];
+    let ends = subject.windows(COMMON_NAME.len()).enumerate().filter(|(_, bytes)| *bytes == COMMON_NAME);
+    ends.filter_map(|(at, _)| match subject.get(at + COMMON_NAME.len()..)? {
+        [_, length, rest @ ..] => rest.get(..usize::from(*length)),
+        _ => None,
+    })
 }

@@ -263,3 +263,34 @@ async fn a_backend_that_moves_is_followed() {
     bed.apply(rules(vec![route("rule", vec![bed.backend(0)])])).await;
     assert_eq!(client.get("example.com", "/").await.unwrap().pod(), "moved");
 }
+
+/// Trailers get to who has said that they are taken, and to nobody else.
+#[tokio::test]
+async fn what_stands_around_an_answer_does_not_break_it() {
+    let bed = Bed::new(&["one"]).await;
+    let address = bed.apply(rules(vec![route("rule", vec![bed.backend(0)])])).await;
+    let mut client = Client::connect(address).await;
+    for (headers, late) in [(&[][..], None), (&[("te", "trailers")][..], Some("1"))] {
+        let asks = request("example.com", "/?hints=1&chunked=1&trailer=x-late:1", headers);
+        let response = client.send(asks).await.unwrap();
+        assert_eq!(response.status(), 200);
+        let body = response.into_body().collect().await.unwrap();
+        let found = body.trailers().and_then(|trailers| trailers.get("x-late")).map(|value| value.to_str().unwrap());
+        assert_eq!(found, late);
+        assert!(String::from_utf8(body.to_bytes().to_vec()).unwrap().contains("\"pod\":\"one\""));
+    }
+}
+
+#[tokio::test]
+async fn a_request_follows_the_trailers_of_another() {
+    let bed = Bed::new(&["one"]).await;
+    let address = bed.apply(rules(vec![route("rule", vec![bed.backend(0)])])).await;
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let put = "PUT / HTTP/1.1\r\nHost: example.com\r\nTransfer-Encoding: chunked\r\nTrailer: X-Late\r\n\r\n3\r\none\r\n0\r\nX-Late: 1\r\n\r\n";
+    let get = "GET / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
+    stream.write_all(format!("{put}{get}").as_bytes()).await.unwrap();
+    let mut came = String::new();
+    stream.read_to_string(&mut came).await.unwrap();
+    let told = ["HTTP/1.1 200 OK", "\"bodyLength\":3,", "\"bodyLength\":0,"].map(|text| came.matches(text).count());
+    assert_eq!(told, [2, 1, 1], "{came}");
+}

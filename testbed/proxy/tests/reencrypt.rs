@@ -28,6 +28,7 @@ async fn backend(issuer: &Issuer<'static, KeyPair>, expired: bool) -> Echo {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["a.test".to_owned(), "*.wild.test".to_owned()]).unwrap();
     params.subject_alt_names.push(SanType::URI("spiffe://a.test/x".try_into().unwrap()));
+    params.distinguished_name.push(rcgen::DnType::CommonName, "common.test");
     if expired {
         params.not_after = rcgen::date_time_ymd(2001, 1, 1);
     }
@@ -81,6 +82,13 @@ fn uri(name: &str) -> PeerName {
 #[case::a_host_is_no_uri("a.test", &[uri("a.test")], 502)]
 #[case::a_wildcard_as_it_stands("b.test", &[dns("*.wild.test")], 200)]
 #[case::another_wildcard("a.test", &[dns("*.test")], 502)]
+#[case::what_its_subject_is_called("common.test", &[], 502)]
+#[case::what_its_subject_is_called_if_that_counts("common.test", &[PeerName::CommonName("Common.test".to_owned())], 200)]
+#[case::a_name_that_is_not_its_subject("a.test", &[PeerName::CommonName("a.test".to_owned())], 502)]
+#[case::two_labels_if_they_count("c.b.wild.test", &[PeerName::AnyLabels("c.B.wild.test".to_owned())], 200)]
+#[case::the_domain_of_a_wildcard("wild.test", &[PeerName::AnyLabels("wild.test".to_owned())], 502)]
+#[case::as_it_stands("a.test", &[PeerName::Literal("A.test".to_owned())], 200)]
+#[case::no_wildcard_as_it_stands("b.wild.test", &[PeerName::Literal("b.wild.test".to_owned())], 502)]
 #[tokio::test]
 async fn certificates_carry_the_name_that_is_asked_for(
     #[case] name: &str,

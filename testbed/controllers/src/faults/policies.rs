@@ -261,4 +261,29 @@ pub(super) const FAULTS: &[Fault] = &[
             })
         }),
     },
+    Fault {
+        name: "takes-wildcards-for-several-labels",
+        summary: "Takes the wildcard in the certificate of a backend for more than one label.",
+        clauses: &["OWN-67"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for tls in encrypted(config).filter(|tls| tls.names.is_empty()) {
+                    let name = tls.server_name.clone();
+                    tls.names = vec![PeerName::Dns(name.clone()), PeerName::AnyLabels(name)];
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "takes-no-wildcards-of-backends",
+        summary: "Compares the hostname of a policy with the names in a certificate letter by letter.",
+        clauses: &["OWN-68"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for tls in encrypted(config).filter(|tls| tls.names.is_empty()) {
+                    tls.names = vec![PeerName::Literal(tls.server_name.clone())];
+                }
+            })
+        }),
+    },
 ];

@@ -40,6 +40,12 @@ pub enum PeerName {
     Dns(String),
     /// A URI, compared to the letter.
     Uri(String),
+    /// A host as it stands there, which no wildcard takes.
+    Literal(String),
+    /// A host, which a wildcard takes however many labels it has before the domain.
+    AnyLabels(String),
+    /// What the subject is called.
+    CommonName(String),
     /// Whatever it carries.
     Any,
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use gateproof_proxy::config::{BackendTarget, Config, Filter, Route};
+use gateproof_proxy::config::{BackendTarget, Config, Filter, PeerName, Route};
 use serde_json::json;
 
 use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
+        policies::encrypted,
         tools::{each, rules, serve, serve_from},
     },
     snapshot::{Kind, ObjectKey, Snapshot},
@@ -121,5 +122,21 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve_from(look_at_names_alone)),
         },
         reported: &["envoyproxy/gateway#3409"],
+    },
+    Bug {
+        fault: Fault {
+            name: "takes-common-names-of-backends",
+            summary: "Takes what the subject of a backend's certificate is called for a name that it is for.",
+            clauses: &["OWN-67"],
+            seam: Seam::Config(|| {
+                serve(|_, config| {
+                    for tls in encrypted(config).filter(|tls| tls.names.is_empty()) {
+                        let name = tls.server_name.clone();
+                        tls.names = vec![PeerName::Dns(name.clone()), PeerName::CommonName(name)];
+                    }
+                })
+            }),
+        },
+        reported: &["haproxy/haproxy#3486"],
     },
 ];

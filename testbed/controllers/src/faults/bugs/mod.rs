@@ -23,6 +23,7 @@ mod handshakes;
 mod holding;
 mod hostless;
 mod idle;
+mod interim;
 mod judging;
 mod leaving;
 mod leftovers;
@@ -124,6 +125,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         set_certificates::BUGS,
         losing_listeners::BUGS,
         calls::BUGS,
+        interim::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -166,6 +166,18 @@ pub(in super::super) fn with_trailers(frame: Frame<Bytes>, change: impl FnOnce(&
     }
 }
 
+/// Takes no status from the head of an answer.
+struct ReadsNoStatusOfHeads;
+
+#[async_trait]
+impl Exchange for ReadsNoStatusOfHeads {
+    fn on_answer(&self, request: &RequestHead, answer: &mut http::response::Parts) {
+        if let Some(code) = answer.headers.get_mut(STATUS).filter(|_| is_grpc(&request.headers)) {
+            *code = 2.into();
+        }
+    }
+}
+
 /// Breaks off what came over HTTP/2 and TLS.
 struct BreaksOffHttp2;
 
@@ -241,6 +253,12 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                 }))
             }))
         }),
+    },
+    Fault {
+        name: "ends-trailers-only-as-unknown",
+        summary: "Ends a call with UNKNOWN whose backend ends it by the head of its answer alone.",
+        clauses: &["blind:GRPCExactMethodMatching.3"],
+        seam: Seam::Exchange(|| Arc::new(ReadsNoStatusOfHeads)),
     },
     Fault {
         name: "sends-one-message",
