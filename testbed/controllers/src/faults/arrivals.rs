@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Fault, Seam};
+use super::{
+    Fault, Seam,
+    tools::{has_reason, parents, say, serve, set},
+};
 use crate::{
-    runtime::seams::SnapshotSeam,
-    snapshot::{Kind, Snapshot},
+    runtime::seams::{Seen, SnapshotSeam},
+    snapshot::{Kind, Object, Snapshot},
+    status::{StatusUpdate, Truth},
 };
 
 /// Takes of two routes of one age the one for the older that it heard of first.
@@ -45,6 +49,23 @@ impl SnapshotSeam for ByArrival {
     }
 }
 
+/// Refuses, of two routes of one age at the same parents, the one whose name comes first.
+fn refuse_first_of_equals(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+    const KINDS: [Kind; 3] = [Kind::TcpRoute, Kind::TlsRoute, Kind::UdpRoute];
+    for update in statuses.iter_mut().filter(|update| KINDS.contains(&update.kind)) {
+        let Some(route) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else { continue };
+        let of = |route: &Object| {
+            let spec = &route.raw["spec"];
+            (route.meta.creation_timestamp.clone(), spec["parentRefs"].clone(), spec["hostnames"].clone())
+        };
+        let here = seen.snapshot.all(update.kind).filter(|other| other.meta.namespace == route.meta.namespace);
+        let is_first = here.filter(|other| of(other) == of(route)).any(|other| route.meta.name < other.meta.name);
+        for parent in parents(std::slice::from_mut(update)).filter(|_| is_first) {
+            set(&mut parent.conditions, "Accepted", Truth::False, "RouteConflict");
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-first-come-routes-first",
@@ -75,5 +96,33 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Decides between two UDPRoutes of one age by which it heard of first, not by name.",
         clauses: &["OWN-72"],
         seam: Seam::Snapshot(|| ByArrival::boxed(Kind::UdpRoute)),
+    },
+    Fault {
+        name: "refuses-the-first-of-equals",
+        summary: "Refuses, of two routes of streams or datagrams that are of one age, the one whose name comes first, and serves the other.",
+        clauses: &["OWN-72"],
+        seam: Seam::Several(&[
+            Seam::Statuses(|| say(|seen, statuses| refuse_first_of_equals(seen, statuses))),
+            Seam::Config(|| {
+                serve(|seen, config| {
+                    let refused = |update: &StatusUpdate| {
+                        let mut update = update.clone();
+                        parents(std::slice::from_mut(&mut update))
+                            .any(|parent| has_reason(&parent.conditions, "Accepted", "RouteConflict"))
+                    };
+                    let mut statuses = seen.otherwise(|_| {}).statuses;
+                    refuse_first_of_equals(seen, &mut statuses);
+                    let keys: Vec<_> =
+                        statuses.iter().filter(|one| refused(one)).map(|one| (one.kind, one.key.clone())).collect();
+                    *config = seen
+                        .otherwise(|snapshot| {
+                            for (kind, key) in keys {
+                                snapshot.remove(kind, &key);
+                            }
+                        })
+                        .config;
+                })
+            }),
+        ]),
     },
 ];

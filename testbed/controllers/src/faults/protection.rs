@@ -158,6 +158,27 @@ fn misname(seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
     }
 }
 
+/// Has every policy that names well-known authorities name those of the system.
+fn name_the_system(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::BackendTlsPolicy, |policy| {
+        if let Some(named) = policy.pointer_mut("/spec/validation/wellKnownCACertificates") {
+            *named = json!("System");
+        }
+    });
+}
+
+/// Sends requests on, signed by whomever, that fail for the authorities that their policy names.
+fn believe_under_unknown(seen: Seen<'_>, config: &mut Config) {
+    let mut known = seen.otherwise(name_the_system).config;
+    for (backend, other) in backends(config).zip(backends(&mut known)) {
+        let BackendTarget::Tls { tls, .. } = &mut other.target else { continue };
+        if tls.authorities == Authorities::System && matches!(backend.target, BackendTarget::Fail { .. }) {
+            tls.authorities = Authorities::Any;
+            backend.target.clone_from(&other.target);
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "compares-policies-by-name-alone",
@@ -261,18 +282,16 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.authorities = Authorities::Any))),
     },
     Fault {
+        name: "believes-anybody-under-unknown-authorities",
+        summary: "Looks at no signature where a policy names well-known authorities that nobody knows.",
+        clauses: &["OWN-76"],
+        seam: Seam::Config(|| serve(believe_under_unknown)),
+    },
+    Fault {
         name: "takes-any-name-for-the-system",
         summary: "Reads whatever a policy names as well-known authorities as those of the system.",
         clauses: &["GEP1364-39"],
-        seam: Seam::Snapshot(|| {
-            view(|snapshot| {
-                snapshot.edit(Kind::BackendTlsPolicy, |policy| {
-                    if let Some(named) = policy.pointer_mut("/spec/validation/wellKnownCACertificates") {
-                        *named = json!("System");
-                    }
-                });
-            })
-        }),
+        seam: Seam::Snapshot(|| view(name_the_system)),
     },
     Fault {
         name: "believes-anybody-for-the-system",

@@ -89,7 +89,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "forwards-without-weight-over-udp",
         summary: "Forwards the datagrams of a UDPRoute whose backends all have weight 0.",
-        clauses: &["upstream:UDPRouteWeightedRouting"],
+        clauses: &["upstream:UDPRouteWeightedRouting", "blind:HTTPRouteNoBackendRefs.2"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for listener in &mut config.listeners {

@@ -2,7 +2,8 @@
 
 use super::{Place, Variant, say::say};
 use crate::{
-    snapshot::Snapshot,
+    runtime::seams::{Seen, StatusesSeam},
+    snapshot::{ObjectKey, Snapshot},
     status::{Condition, DesiredStatus, StatusUpdate, Truth},
 };
 
@@ -43,6 +44,34 @@ fn accept_in_part(_: &Snapshot, update: &mut StatusUpdate) {
     }
 }
 
+/// A ListenerSet with a listener that lacks its certificate is not accepted; what of it is good is served all the same.
+struct RefusesWithoutCertificate;
+
+impl StatusesSeam for RefusesWithoutCertificate {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        let mut without = Vec::new();
+        for update in statuses.iter_mut() {
+            let DesiredStatus::ListenerSet { conditions, listeners } = &mut update.status else { continue };
+            let lacks = listeners.iter().any(|one| has(&one.conditions, "ResolvedRefs", "InvalidCertificateRef"));
+            let set = seen.snapshot.listener_set(&update.key.namespace, &update.key.name).filter(|_| lacks);
+            let Some((_, spec)) = set else { continue };
+            if conditions.iter().any(|one| one.r#type == "Accepted" && one.status == Truth::True) {
+                let namespace = spec.parent_ref.namespace.as_ref().unwrap_or(&update.key.namespace);
+                without.push(ObjectKey::new(namespace, &spec.parent_ref.name));
+            }
+            for condition in conditions.iter_mut().filter(|one| ["Accepted", "Programmed"].contains(&&*one.r#type)) {
+                condition.status = Truth::False;
+                condition.reason = "ListenersNotValid".into();
+            }
+        }
+        for update in statuses {
+            if let DesiredStatus::Gateway { attached_listener_sets: Some(count), .. } = &mut update.status {
+                *count -= without.iter().filter(|gateway| **gateway == update.key).count();
+            }
+        }
+    }
+}
+
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
         name: "leaves-listeners-of-refused-listener-sets-pending",
@@ -62,5 +91,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Gives the reason Accepted to a ListenerSet that is accepted although some of its listeners are not.",
         source: "ListenerSetReasonListenersNotValid may be given with True where only some listeners are not valid; nothing says that it must.",
         place: Place::Runtime(|seams| say(seams, accept_in_part)),
+    },
+    Variant {
+        name: "refuses-listener-sets-without-certificate",
+        summary: "Refuses a ListenerSet as long as one of its listeners lacks its certificate.",
+        source: "ListenerSetReasonListenersNotValid: whether a listener that is not valid keeps the whole ListenerSet from being accepted is \
+                 left to the implementation.",
+        place: Place::Runtime(|seams| seams.statuses.push(Box::new(RefusesWithoutCertificate))),
     },
 ];

@@ -105,7 +105,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "lets-listener-sets-keep-what-their-gateway-claims",
             summary: "Lets a ListenerSet keep a port and hostname that its Gateway comes to have later.",
-            clauses: &["upstream:ListenerSetHostnameConflict"],
+            clauses: &["blind:ListenerSetHostnameConflict.2"],
             seam: Seam::Snapshot(|| Box::<FirstComeOfAll>::default()),
         },
         reported: &["envoyproxy/gateway#9767"],

@@ -174,7 +174,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "needs-all-of-repeated-headers-of-calls",
             summary: "Demands every value of a match of calls that names one header twice, in different case.",
-            clauses: &["GRPC-02"],
+            clauses: &["blind:HTTPRouteHeaderMatching.1"],
             seam: Seam::Config(|| serve(|_, config| hosts(config).for_each(|host| drop_repeating(host, true)))),
         },
         reported: &["projectcontour/contour#4591"],

@@ -116,7 +116,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "finds-gateways-of-listener-sets-by-name",
             summary: "Adds the listeners of a ListenerSet that names no namespace of its Gateway to the first of that name in any.",
-            clauses: &["blind:ListenerSetAllowedNamespaceNone.1", "blind:ListenerSetHTTPRouting.1"],
+            clauses: &["upstream:ListenerSetAllowedNamespaceSame"],
             seam: Seam::Snapshot(|| view(name_first)),
         },
         reported: &["envoyproxy/gateway#3872"],

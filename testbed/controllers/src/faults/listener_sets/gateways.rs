@@ -159,25 +159,25 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "counts-listener-sets-where-they-were",
         summary: "Goes on counting a ListenerSet for the Gateway that it named before.",
-        clauses: &[super::NOT_LET_IN],
+        clauses: &["upstream:ListenerSetAllowedNamespaceSame"],
         seam: Seam::Statuses(|| Box::<CountsWhereTheyWere>::default()),
     },
     Fault {
         name: "forgets-listener-sets-of-deleted-gateways",
         summary: "Looks at no ListenerSet of a Gateway that is made again, until the ListenerSet is written.",
-        clauses: &["IMPL-35", "blind:Generic.13"],
+        clauses: &["upstream:ListenerSetAllowedNamespaceSame"],
         seam: Seam::Snapshot(|| Box::<ForgetsWithTheGateway>::default()),
     },
     Fault {
         name: "accepts-listener-sets-of-refused-gateways",
         summary: "Accepts a ListenerSet whose Gateway it does not accept.",
-        clauses: &["GEP1364-35"],
+        clauses: &["OWN-75"],
         seam: Seam::Statuses(|| say(|seen, statuses| accept_under_refused(seen, statuses))),
     },
     Fault {
         name: "isolates-listeners-of-one-object-alone",
         summary: "Has the listeners of a Gateway with a wildcard take requests for hosts that a ListenerSet names.",
-        clauses: &["blind:GatewayHTTPListenerIsolation.2"],
+        clauses: &["upstream:GatewayHTTPListenerIsolation"],
         seam: Seam::Config(|| serve(isolate_within_objects)),
     },
     Fault {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::{
     Fault, Seam,
-    tools::{copy_counts, drop_field, each, has_reason, parents, say, serve_from, set},
+    tools::{drop_field, each, has_reason, parents, say, serve_from, set},
 };
 use crate::{
     model::ParentRef,
@@ -59,7 +59,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepts-ports-that-listener-sets-lack",
         summary: "Accepts an HTTPRoute that names a port of a ListenerSet which no listener of that has.",
-        clauses: &["upstream:HTTPRouteInvalidParentRefNotMatchingListenerPort"],
+        clauses: &["OWN-74"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 let by_port = |of: &ParentRef| of.is_listener_set() && of.port.is_some();
@@ -72,15 +72,9 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "counts-routes-at-all-ports-of-listener-sets",
-        summary: "Counts an HTTPRoute that names a port of a ListenerSet at all listeners of that.",
-        clauses: &["blind:Generic.13"],
-        seam: Seam::Statuses(|| say(|seen, statuses| copy_counts(seen.otherwise(forget_ports).statuses, statuses))),
-    },
-    Fault {
         name: "serves-all-ports-of-listener-sets",
         summary: "Serves an HTTPRoute that names a port of a ListenerSet on the others of that, too.",
-        clauses: &["upstream:HTTPRouteListenerPortMatching"],
+        clauses: &["OWN-74"],
         seam: Seam::Config(|| serve_from(forget_ports)),
     },
 ];
