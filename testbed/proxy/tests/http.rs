@@ -285,7 +285,7 @@ async fn what_stands_around_an_answer_does_not_break_it() {
 async fn a_request_follows_the_trailers_of_another() {
     let bed = Bed::new(&["one"]).await;
     let address = bed.apply(rules(vec![route("rule", vec![bed.backend(0)])])).await;
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
     let put = "PUT / HTTP/1.1\r\nHost: example.com\r\nTransfer-Encoding: chunked\r\nTrailer: X-Late\r\n\r\n3\r\none\r\n0\r\nX-Late: 1\r\n\r\n";
     let get = "GET / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
     stream.write_all(format!("{put}{get}").as_bytes()).await.unwrap();
