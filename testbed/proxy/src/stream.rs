@@ -105,6 +105,11 @@ impl Stream {
         self.pieces
     }
 
+    /// How many bytes of it were read before.
+    pub fn read_before(&self) -> usize {
+        self.head.len()
+    }
+
     /// In how many records of TLS came what was read of it before.
     pub fn records(&self) -> usize {
         records(&self.head)

@@ -195,6 +195,10 @@ fn set_header(headers: &mut HeaderMap, name: http::HeaderName, value: &str) {
     }
 }
 
+pub(super) fn has_capital(request: &RequestHead) -> bool {
+    request.authority.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "serves-connections-as-they-were-opened",
@@ -230,11 +234,7 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:HTTPRouteHostnameIntersection.1"],
         seam: Seam::Exchange(|| {
             Arc::new(Finds(|request, _, found| {
-                if request.authority.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                    MatchOutcome::NoRule
-                } else {
-                    found
-                }
+                if has_capital(request) && !grpc::is_grpc(&request.headers) { MatchOutcome::NoRule } else { found }
             }))
         }),
     },
@@ -248,9 +248,10 @@ pub(super) const FAULTS: &[Fault] = &[
             "blind:HTTPRouteRedirectPortAndScheme.2",
         ],
         seam: Seam::Exchange(|| {
-            Arc::new(Finds(
-                |request, _, found| if request.authority.contains(':') { MatchOutcome::NoRule } else { found },
-            ))
+            Arc::new(Finds(|request, _, found| {
+                let is_such = request.authority.contains(':') && !grpc::is_grpc(&request.headers);
+                if is_such { MatchOutcome::NoRule } else { found }
+            }))
         }),
     },
     Fault {

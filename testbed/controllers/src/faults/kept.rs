@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::{
     Fault, Seam,
-    tools::{Memory, Remembering, each, find, has_reason, is, listeners, parents, say, set, view},
+    tools::{Memory, Remembering, drop_at, each, find, has_reason, is, listeners, parents, say, serve_past, set, view},
 };
 use crate::{
     runtime::seams::{Seen, StatusesSeam},
-    snapshot::Kind,
+    snapshot::{Kind, Snapshot},
     status::{Condition, StatusUpdate, Truth},
 };
 
@@ -40,7 +42,37 @@ impl StatusesSeam for KeepsSections {
     }
 }
 
+/// Shows the kinds that listeners let in as they were when their Gateway was first seen.
+fn keep_first_kinds(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let mut first = snapshot.clone();
+    memory.keep_first(&mut first, Kind::Gateway);
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let text = |field: &str| gateway["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let Some(before) = first.get(Kind::Gateway, &text("namespace"), &text("name")) else { return };
+        let known = before.raw.pointer("/spec/listeners").and_then(Value::as_array).cloned().unwrap_or_default();
+        for listener in each(gateway, "/spec/listeners") {
+            let Some(old) = known.iter().find(|one| one["name"] == listener["name"]) else { continue };
+            match old.pointer("/allowedRoutes/kinds") {
+                Some(kinds) => listener["allowedRoutes"]["kinds"] = kinds.clone(),
+                None => drop_at(listener, "/allowedRoutes", "kinds"),
+            }
+        }
+    });
+}
+
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "keeps-kinds-that-listeners-let-in",
+        summary: "Goes by the kinds of routes that a listener let in when its Gateway came.",
+        clauses: &["GEP1364-35", "blind:HTTPRouteDisallowedKind.2"],
+        seam: Seam::Snapshot(|| Box::new(Remembering(Memory::default(), keep_first_kinds))),
+    },
+    Fault {
+        name: "keeps-protocols-of-listeners",
+        summary: "Goes on speaking at the port of a listener what that spoke when its Gateway came.",
+        clauses: &["upstream:GatewayModifyListeners", "blind:GatewayModifyListeners.2"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| memory.keep_first_of_listeners(snapshot, "protocol"))),
+    },
     Fault {
         name: "keeps-patched-grants-as-they-were",
         summary: "Reads a ReferenceGrant once, and takes up no change of it.",

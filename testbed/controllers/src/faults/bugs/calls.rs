@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 
-use gateproof_proxy::grpc::STATUS;
+use gateproof_proxy::{
+    exchange::MatchOutcome,
+    grpc::{STATUS, is_grpc},
+};
+use http::header::TE;
 
 use super::Bug;
 use crate::faults::{
     Fault, Seam,
+    exchange::Finds,
     grpc::exchange::{Frames, with_trailers},
+    transit::Sends,
 };
 
 pub(super) const BUGS: &[Bug] = &[
@@ -43,5 +49,35 @@ pub(super) const BUGS: &[Bug] = &[
             }),
         },
         reported: &["projectcalico/calico#10319"],
+    },
+    Bug {
+        fault: Fault {
+            name: "trips-over-ports-in-hosts-of-calls",
+            summary: "Finds no route for a call whose host has a port.",
+            clauses: &["OWN-77"],
+            seam: Seam::Exchange(|| {
+                Arc::new(Finds(|request, _, found| {
+                    let is_such = request.authority.contains(':') && is_grpc(&request.headers);
+                    if is_such { MatchOutcome::NoRule } else { found }
+                }))
+            }),
+        },
+        reported: &["knative/serving#3370", "istio/istio#6573"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-te-of-calls",
+            summary: "Keeps from the backend of a call that its client takes trailers.",
+            clauses: &["OWN-78"],
+            seam: Seam::Exchange(|| {
+                Arc::new(Sends(|request, mut sent| {
+                    if is_grpc(&request.headers) {
+                        sent.headers_mut().remove(TE);
+                    }
+                    sent
+                }))
+            }),
+        },
+        reported: &["golang/go#21096", "TykTechnologies/tyk#2105"],
     },
 ];

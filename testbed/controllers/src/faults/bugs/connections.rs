@@ -78,6 +78,18 @@ impl Exchange for ReadsOneRecord {
     }
 }
 
+/// Finds no server name in a long first message.
+struct ReadsFirstBytes;
+
+#[async_trait]
+impl Exchange for ReadsFirstBytes {
+    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
+        let refused = || TcpChoice::Refuse { reason: "no server name".to_owned() };
+        let choice = if stream.read_before() > 1024 { refused() } else { choice };
+        Some((stream, choice))
+    }
+}
+
 /// Answers no handshake for HTTP whose first message lacks something.
 struct Demands(fn(Hello) -> bool);
 
@@ -177,5 +189,14 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(ReadsOneRecord)),
         },
         reported: &["golang/vulndb#4793", "traefik/traefik#12787", "9seconds/mtg#431"],
+    },
+    Bug {
+        fault: Fault {
+            name: "reads-the-first-bytes-of-a-hello",
+            summary: "Finds no server name for a TLSRoute where the first message of a client is longer than a thousand bytes.",
+            clauses: &["IMPL-38"],
+            seam: Seam::Exchange(|| Arc::new(ReadsFirstBytes)),
+        },
+        reported: &["droe/sslsplit#342", "linkerd/linkerd2-proxy#958"],
     },
 ];

@@ -77,6 +77,21 @@ fn look_at_names_alone(snapshot: &mut Snapshot) {
     });
 }
 
+/// Speaks to the backends of a rule that rewrites the host as if their policies named that host.
+fn name_as_rewritten(rule: &mut Route) {
+    let rewritten = rule.filters.iter().find_map(|filter| match filter {
+        Filter::UrlRewrite(rewrite) => rewrite.hostname.clone(),
+        _ => None,
+    });
+    let Some(host) = rewritten else { return };
+    for backend in &mut rule.backends {
+        if let BackendTarget::Tls { tls, .. } = &mut backend.target {
+            tls.server_name.clone_from(&host);
+            tls.names.clear();
+        }
+    }
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -138,5 +153,14 @@ pub(super) const BUGS: &[Bug] = &[
             }),
         },
         reported: &["haproxy/haproxy#3486"],
+    },
+    Bug {
+        fault: Fault {
+            name: "names-backends-as-rewritten",
+            summary: "Takes the host that a rule rewrites to for the server name of its backends, and for the name that they have to show.",
+            clauses: &["upstream:BackendTLSPolicy"],
+            seam: Seam::Config(|| serve(|_, config| rules(config).for_each(name_as_rewritten))),
+        },
+        reported: &["emissary-ingress/emissary#449", "apache/apisix#3864"],
     },
 ];

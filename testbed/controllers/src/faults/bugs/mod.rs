@@ -40,6 +40,7 @@ pub(super) mod paths;
 mod ports;
 mod queries;
 mod readings;
+mod redirects;
 mod references;
 mod renaming;
 mod reserving;
@@ -125,6 +126,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         set_certificates::BUGS,
         losing_listeners::BUGS,
         calls::BUGS,
+        redirects::BUGS,
         interim::BUGS,
     ];
     all.into_iter().flatten()

@@ -22,7 +22,7 @@ use hyper::body::Frame;
 
 use crate::faults::{
     Fault, Seam,
-    exchange::{Body, Finds, Forwards},
+    exchange::{Body, Finds, Forwards, has_capital},
 };
 
 /// The rule of some call that the host is taken for.
@@ -295,6 +295,16 @@ pub(in super::super) const FAULTS: &[Fault] = &[
                     BackendChoice::Fail { backend: Some(backend), status: 502, reason }
                 }
                 drawn => drawn,
+            }))
+        }),
+    },
+    Fault {
+        name: "compares-hosts-of-calls-with-case",
+        summary: "Finds no route for a call whose host is in upper case.",
+        clauses: &["blind:HTTPRouteHostnameIntersection.1"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, _, found| {
+                if has_capital(request) && is_grpc(&request.headers) { MatchOutcome::NoRule } else { found }
             }))
         }),
     },

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use gateproof_proxy::{
     Config, body,
     compiled::CompiledRoute,
-    config::{BackendTarget, Retry, Route},
+    config::{Backend, BackendTarget, Retry, Route},
     exchange::{BackendChoice, Exchange, RequestHead, Unreached},
 };
 use http::{
@@ -141,6 +141,18 @@ async fn status(endpoint: SocketAddr, request: &RequestHead) -> std::io::Result<
 }
 
 pub(in super::super) const CONFIG: &[Fault] = &[
+    Fault {
+        name: "has-no-retries-for-h2c",
+        summary: "Tries nothing again that goes to a backend over HTTP/2 with prior knowledge.",
+        clauses: &["upstream:HTTPRouteRetry"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                let speaks_h2c = |to: &Backend| matches!(to.target, BackendTarget::H2cEndpoints(_));
+                let of_h2c = rules(config).filter(|rule| rule.backends.iter().any(speaks_h2c));
+                of_h2c.for_each(|rule| rule.retry = None);
+            })
+        }),
+    },
     Fault {
         name: "never-retries",
         summary: "Takes no status code of a backend for a reason to try again.",
