@@ -45,6 +45,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
         ports,
         features,
         features_from: _,
+        features_as_of,
         all_features,
         exempt_features,
         gateway_api_version,
@@ -88,6 +89,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     }
     line.all("--ports", ports);
     line.list("--features", features);
+    line.one("--features-as-of", features_as_of.as_ref());
     line.flag("--all-features", *all_features);
     line.list("--exempt-features", exempt_features);
     line.one("--gateway-api-version", gateway_api_version.as_ref());
@@ -193,6 +195,10 @@ mod tests {
     #[case::forwarded_to("--gateway-class mine --port-forward=a/b", "--gateway-class mine --port-forward=a/b")]
     #[case::ports("--ports http=80,8080 --ports tcp=9000-9010", "--ports http=80,8080 --ports tcp=9000-9010")]
     #[case::features("--features Gateway,HTTPRoute --features TCPRoute", "--features Gateway,HTTPRoute,TCPRoute")]
+    #[case::features_of_a_release(
+        "--features Gateway --features-as-of 1.3",
+        "--features Gateway --features-as-of v1.3.0"
+    )]
     #[case::all_features("--all-features --exempt-features TCPRoute", "--all-features --exempt-features TCPRoute")]
     #[case::release(
         "--gateway-api-version 1.4.0 --gateway-api-channel standard",

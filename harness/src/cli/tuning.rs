@@ -12,7 +12,7 @@ use crate::cluster::proxy::Proxy;
 use crate::cluster::shape::Ports;
 use crate::log::{Timing, TimingProfile};
 use crate::run::options::DEFAULT_MAX_GATEWAYS;
-use crate::run::{self, FeatureChoice, Keep, RunOptions, Skip};
+use crate::run::{self, FeatureChoice, Keep, RunOptions, Skip, Unsaid};
 use crate::scenario::pattern::matches;
 use crate::scenario::{Channel, Scenario, Version};
 use crate::suite::Suite;
@@ -65,6 +65,9 @@ pub(crate) struct Tuning {
     /// The same, with what a ConformanceReport says of it: a published one, or conformance-report.yaml of another run
     #[arg(long, value_name = "FILE", conflicts_with_all = ["features", "all_features"])]
     pub(crate) features_from: Option<PathBuf>,
+    /// The release that --features is of: of what came later it says nothing, so nothing is asked of who does without. A report has one
+    #[arg(long, value_name = "VERSION", requires = "features")]
+    pub(crate) features_as_of: Option<Version>,
     /// Hold the target to every feature, but for those that ask less of it
     #[arg(long)]
     pub(crate) all_features: bool,
@@ -154,7 +157,7 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// What means something in some dialects alone.
-const OWN: [Own<Tuning>; 10] = [
+const OWN: [Own<Tuning>; 11] = [
     Own {
         name: "--single-gateway-class",
         needs: Needs::Class,
@@ -210,6 +213,12 @@ const OWN: [Own<Tuning>; 10] = [
         leave: |tuning| tuning.features_from = None,
     },
     Own {
+        name: "--features-as-of",
+        needs: Needs::Releases,
+        is_given: |tuning| tuning.features_as_of.is_some(),
+        leave: |tuning| tuning.features_as_of = None,
+    },
+    Own {
         name: "--gateway-api-version",
         needs: Needs::Releases,
         is_given: |tuning| tuning.gateway_api_version.is_some(),
@@ -259,6 +268,7 @@ impl Tuning {
         options.port_forward = self.port_forward.clone().map(|named| named.map_or(Behind::Address, Behind::Service));
         options.ports = ports(&self.ports)?;
         options.features = self.features(suite)?;
+        options.unsaid = self.features_as_of.map(|release| Unsaid { release, features: claims::newer_than(release) });
         options.exempt = known_features(&self.exempt_features, suite)?;
         options.skip = self.skip.iter().map(|text| skip(text, all)).collect::<Result<_, Failure>>()?;
         options.gateway_patch = self.gateway_patch.as_ref().map(yaml_file).transpose()?;
@@ -309,7 +319,9 @@ impl Tuning {
     pub(crate) fn read_features(&mut self, suite: &Suite) -> Result<(), Failure> {
         self.is_of(suite)?;
         let Some(file) = self.features_from.take() else { return Ok(()) };
-        self.features = claims::read(&file)?;
+        let claims = claims::read(&file)?;
+        self.features = claims.features;
+        self.features_as_of = claims.release.filter(|release| !claims::newer_than(*release).is_empty());
         Ok(())
     }
 

@@ -57,7 +57,7 @@ use crate::cluster::pod_logs::PodLog;
 use crate::log::{Body, Event, NotRun, RunStarted, Scope};
 use crate::scenario::Scenario;
 
-pub use options::{Bystander, Conduct, FeatureChoice, Keep, Part, RunOptions, Skip, TargetChoice};
+pub use options::{Bystander, Conduct, FeatureChoice, Keep, Part, RunOptions, Skip, TargetChoice, Unsaid};
 pub use plan::{Decision, Planned};
 pub use preflight::Preflight;
 pub use prepare::RunError;

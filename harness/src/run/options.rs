@@ -25,8 +25,8 @@ use crate::cluster::shape::Ports;
 use crate::dialects::Reference;
 use crate::judge::contract::Contract;
 use crate::log::{Timing, TimingProfile};
-use crate::scenario::Scenario;
 use crate::scenario::scope::Lacking;
+use crate::scenario::{Scenario, Version};
 
 /// Which target.
 #[derive(Debug, Clone)]
@@ -104,6 +104,15 @@ pub enum FeatureChoice {
     Claimed,
     /// These.
     Only(Vec<String>),
+}
+
+/// What a list of features says nothing of, for it came later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsaid {
+    /// The release that the list is of.
+    pub release: Version,
+    /// The features that are newer.
+    pub features: Vec<String>,
 }
 
 /// A scenario that the user leaves out.
@@ -197,6 +206,8 @@ pub struct RunOptions {
     pub ports: Ports,
     /// Which features the target is held to.
     pub features: FeatureChoice,
+    /// What the list of these says nothing of.
+    pub unsaid: Option<Unsaid>,
     /// Features that it is not held to all the same.
     pub exempt: Vec<String>,
     /// Scenarios that the user leaves out.
@@ -281,6 +292,7 @@ impl RunOptions {
             port_forward: None,
             ports: Ports::default(),
             features: FeatureChoice::Claimed,
+            unsaid: None,
             exempt: Vec::new(),
             skip: Vec::new(),
             gateway_patch: None,

@@ -15,7 +15,7 @@ use crate::scenario::{Channel, MadeObject, Release, Scenario, Version};
 
 use super::definitions::beyond;
 use super::endpoints::only_hosted;
-use super::options::{FeatureChoice, RunOptions, Skip};
+use super::options::{FeatureChoice, RunOptions, Skip, Unsaid};
 use super::permissions::kinds_of;
 
 /// What is decided for a scenario.
@@ -43,6 +43,8 @@ pub struct Planned {
 pub struct Policy {
     /// Which features the target is held to.
     pub features: FeatureChoice,
+    /// What the list of these says nothing of.
+    pub unsaid: Option<Unsaid>,
     /// Features that it is not held to all the same.
     pub exempt: Vec<String>,
     /// Scenarios left out.
@@ -60,6 +62,7 @@ impl Policy {
     pub fn of(options: &RunOptions) -> Policy {
         Policy {
             features: options.features.clone(),
+            unsaid: options.unsaid.clone(),
             exempt: options.exempt.clone(),
             skip: options.skip.clone(),
             cluster_changes: options.target.is_embedded() || options.allow_cluster_changes,
@@ -111,6 +114,14 @@ fn decide(scenario: &Scenario, facts: &Facts, policy: &Policy, features: &BTreeS
     let is_claimed = |feature: &&String| features.contains(*feature) || facts.features.contains(*feature);
     if let Some(claimed) = scenario.without.iter().find(is_claimed) {
         return Decision::NotSupported(format!("feature {claimed} claimed, and it is about who does without"));
+    }
+    if let Some(unsaid) = &policy.unsaid
+        && let Some(newer) = scenario.without.iter().find(|feature| unsaid.features.contains(feature))
+    {
+        let release = unsaid.release;
+        return Decision::NotSupported(format!(
+            "it is about who does without the feature {newer}, of which a list of features of {release} says nothing"
+        ));
     }
     if !scenario.bounds.admits(facts.basis()) {
         return Decision::NotSupported(format!("has no meaning at {}", release(facts)));

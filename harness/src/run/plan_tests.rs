@@ -12,6 +12,7 @@ use crate::scenario::{Bounds, Channel, Ending, Isolation, ObjectRef, Script, Ver
 fn policy() -> Policy {
     Policy {
         features: FeatureChoice::Claimed,
+        unsaid: None,
         exempt: Vec::new(),
         skip: Vec::new(),
         cluster_changes: false,
@@ -72,6 +73,22 @@ fn features_that_must_be_lacking_decide(
     let reason = format!("feature {without} claimed, and it is about who does without");
     let expected = if runs { Decision::Run } else { Decision::NotSupported(reason) };
     assert_eq!(decision(scenario, &Policy { features, exempt, ..policy() }), expected);
+}
+
+/// Of what came later than a list of features nobody knows whether the target does without; what it claims by itself is known.
+#[rstest]
+#[case::newer(
+    "TLSRoute",
+    "it is about who does without the feature TLSRoute, of which a list of features of v1.3.0 says nothing"
+)]
+#[case::as_old("UDPRoute", "")]
+#[case::claimed("HTTPRoute", "feature HTTPRoute claimed, and it is about who does without")]
+fn a_list_of_features_says_nothing_of_newer_ones(#[case] without: &str, #[case] reason: &str) {
+    let scenario = Scenario { features: Vec::new(), without: vec![without.to_owned()], ..scenario("a") };
+    let newer = ["TLSRoute", "HTTPRoute"].map(str::to_owned).to_vec();
+    let unsaid = Some(Unsaid { release: "1.3".parse().unwrap(), features: newer });
+    let expected = if reason.is_empty() { Decision::Run } else { not_supported(reason) };
+    assert_eq!(decision(scenario, &Policy { unsaid, features: only("Gateway"), ..policy() }), expected);
 }
 
 /// A service that nobody named makes a scenario not supported, not failed.
