@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use gateproof_apiserver::OPTIONAL;
 use gateproof_apiserver::crds::{Bundle, parse_bundle};
 use serde_json::Value;
 
@@ -40,12 +41,14 @@ impl FromStr for Source {
     }
 }
 
-/// The names of definitions that are left out of these, or of the built-in ones if there are none: each must be one of them.
+/// The names of definitions that are left out of these, or of the built-in ones if there are none: each must be one of them, or what of
+/// Kubernetes not every cluster serves.
 pub(crate) fn left_out(names: &[String], crds: &[Value]) -> Result<Vec<String>, Failure> {
-    let served: Vec<&str> = match crds {
+    let mut served: Vec<&str> = match crds {
         [] => definitions::names().collect(),
         crds => crds.iter().filter_map(|crd| crd.pointer("/metadata/name")?.as_str()).collect(),
     };
+    served.extend(OPTIONAL);
     match names.iter().find(|name| !served.contains(&name.as_str())) {
         None => Ok(names.to_vec()),
         Some(name) => {

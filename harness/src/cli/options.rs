@@ -261,7 +261,8 @@ pub(crate) struct Target {
     #[arg(long, value_name = "FILE|URL", conflicts_with = "gateway_class")]
     pub(crate) crds: Option<crds::Source>,
 
-    /// Leave this definition out on the embedded target, for scenarios that create it; may be repeated
+    /// Leave this definition out on the embedded target, for scenarios that create it, or clustertrustbundles.certificates.k8s.io;
+    /// may be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "gateway_class")]
     pub(crate) without_crd: Vec<String>,
 

@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Serve these definitions instead of the built-in ones, of Gateway API unless the implementation is left out: a file or an https URL
     #[arg(long, value_name = "FILE|URL")]
     crds: Option<Source>,
-    /// Leave this definition out; may be repeated
+    /// Leave this definition out, or clustertrustbundles.certificates.k8s.io; may be repeated
     #[arg(long, value_name = "NAME")]
     without_crd: Vec<String>,
     #[command(flatten)]

@@ -14,7 +14,7 @@
 //! - ServiceAccounts `default` and `kube-root-ca.crt` are there with [`Options::namespace_companions`] alone.
 //! - Of admission policies there are validating ones alone, without parameters and without an authorizer. They hold at once, and of requests
 //!   in the version in which those come.
-//! - A ClusterTrustBundle of a signer may be written by whoever may write one, and what its certificates may sign is not looked at.
+//! - A ClusterTrustBundle of a signer may be written by whoever may write one.
 //! - Ports of Pods are forwarded over WebSockets that speak `v4.channel.k8s.io`, and requests passed on to Pods over plain HTTP; the server
 //!   connects to the Pod's address itself. SPDY, which kubectl speaks, is not spoken.
 //! - With [`Options::admit_loopback_endpoints`], Endpoints and EndpointSlices may hold loopback addresses.
@@ -42,5 +42,6 @@ mod wire;
 
 pub use error::{ApiError, Details, StatusCause};
 pub use http::{Body, Disturbance, InProcess, Refusal, RequestCount, Trouble};
+pub use kinds::OPTIONAL;
 pub use server::{Options, Server, StartError};
 pub use tls::TlsError;

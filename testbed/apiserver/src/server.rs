@@ -26,6 +26,8 @@ pub struct Options {
     pub bind: SocketAddr,
     /// The CustomResourceDefinitions that are there from the start, and admission policies that hold of what comes later.
     pub crds: Vec<Value>,
+    /// What of Kubernetes is not served, as `RESOURCE.GROUP`, of what [`OPTIONAL`](crate::OPTIONAL) has.
+    pub without: Vec<String>,
     /// The bearer token that clients show; a random one where there is none.
     pub token: Option<String>,
     /// Take loopback addresses in Endpoints and EndpointSlices. A real API server refuses them; a test bed whose
@@ -45,6 +47,7 @@ impl Default for Options {
         Self {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             crds: Vec::new(),
+            without: Vec::new(),
             token: None,
             admit_loopback_endpoints: false,
             dual_stack: false,
@@ -90,7 +93,7 @@ impl Server {
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let addresses =
             Addresses { loopback_endpoints: options.admit_loopback_endpoints, dual_stack: options.dual_stack };
-        let (cluster, changes) = Cluster::new(options.crds, options.event_capacity, addresses)?;
+        let (cluster, changes) = Cluster::new(options.crds, options.without, options.event_capacity, addresses)?;
         let cluster = Arc::new(cluster);
         let token = options.token.unwrap_or_else(random_token);
         let app = Arc::new(App {

@@ -19,7 +19,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use gateproof_apiserver::crds::{Channel, gateway_api, is_policy, safe_upgrades};
-use gateproof_apiserver::{Options, Server, StartError};
+use gateproof_apiserver::{OPTIONAL, Options, Server, StartError};
 pub use gateproof_arm::LogTamper;
 pub use gateproof_controllers::faults::tamper::Tamper;
 use gateproof_controllers::runtime::Controllers;
@@ -64,7 +64,7 @@ pub struct TestbedOptions {
     pub behaviour: Behaviour,
     /// CustomResourceDefinitions to serve; our own when there are none.
     pub crds: Vec<Value>,
-    /// Names of those that are left out.
+    /// Names of those that are left out, and what of Kubernetes is not served, as [`OPTIONAL`] has it.
     pub without: Vec<String>,
     /// Features that the implementation does without.
     pub lacking: Vec<String>,
@@ -142,7 +142,9 @@ impl Testbed {
             crds if crds.is_empty() => (safe_upgrades(options.channel).into(), gateway_api(options.channel)),
             crds => crds.into_iter().partition(is_policy),
         };
-        for name in options.without {
+        let (absent, without): (Vec<_>, Vec<_>) =
+            options.without.into_iter().partition(|name| OPTIONAL.contains(&name.as_str()));
+        for name in without {
             let before = crds.len();
             crds.retain(|crd| crd["metadata"]["name"] != name.as_str());
             if crds.len() == before {
@@ -156,6 +158,7 @@ impl Testbed {
         crds.extend(policies);
         let mut server_options = Options {
             crds,
+            without: absent,
             admit_loopback_endpoints: true,
             dual_stack: true,
             namespace_companions: options.namespace_companions,

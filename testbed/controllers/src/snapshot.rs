@@ -276,8 +276,8 @@ pub struct Snapshot {
     pub addresses: Addresses,
     /// What the data plane said about the ports.
     pub binds: Binds,
-    /// Whether ClusterTrustBundles are a kind that the implementation has no use for.
-    pub(crate) ignores_trust_bundles: bool,
+    /// Whether ClusterTrustBundles are a kind that the cluster does not serve, or that the implementation has no use for.
+    pub(crate) lacks_trust_bundles: bool,
 }
 
 impl Snapshot {

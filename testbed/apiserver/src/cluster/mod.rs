@@ -38,6 +38,8 @@ pub struct Cluster {
     /// The objects.
     pub store: Arc<Store>,
     registry: RwLock<Arc<Registry>>,
+    /// What of Kubernetes is not served.
+    without: Vec<String>,
     /// Told whenever the kinds served change.
     reloaded: watch::Sender<()>,
     allocator: Mutex<Allocator>,
@@ -107,12 +109,13 @@ pub struct Written {
 
 impl Cluster {
     /// A cluster with the namespaces that every cluster has, and the given CustomResourceDefinitions served. Admission policies among
-    /// them hold of what comes later.
+    /// them hold of what comes later. What of Kubernetes it is without is among [`kinds::OPTIONAL`].
     ///
     /// # Errors
     /// The refusal of a definition that does not stand.
     pub fn new(
         definitions: Vec<Value>,
+        without: Vec<String>,
         event_capacity: usize,
         addresses: Addresses,
     ) -> Result<(Self, mpsc::UnboundedReceiver<Arc<Event>>), ApiError> {
@@ -120,7 +123,8 @@ impl Cluster {
         let now = meta::now();
         let cluster = Self {
             store: Arc::new(store),
-            registry: RwLock::new(Arc::new(Registry::new([]))),
+            registry: RwLock::new(Arc::new(Registry::without(&without, []))),
+            without,
             reloaded: watch::Sender::new(()),
             allocator: Mutex::default(),
             addresses,
@@ -149,7 +153,7 @@ impl Cluster {
     fn reload(&self) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         let definitions = self.store.all(crd::COLLECTION);
-        *registry = Arc::new(Registry::new(definitions.iter().map(|definition| &**definition)));
+        *registry = Arc::new(Registry::without(&self.without, definitions.iter().map(|definition| &**definition)));
         drop(registry);
         self.reloaded.send_replace(());
     }

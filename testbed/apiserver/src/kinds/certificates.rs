@@ -1,12 +1,11 @@
-//! Checks of ClusterTrustBundles. Whether a certificate may be an authority is not looked at, nor whether somebody may speak for
-//! a signer.
+//! Checks of ClusterTrustBundles. Whether somebody may speak for a signer is not looked at.
 
 use std::collections::HashSet;
 
-use rustls::RootCertStore;
-use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::{PemObject, SectionKind};
 use serde_json::Value;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer;
 
 use super::validation::bad_name;
 use crate::error::StatusCause;
@@ -72,8 +71,8 @@ fn certificates(pem: &str) -> Option<String> {
     for (index, section) in <(SectionKind, Vec<u8>)>::pem_slice_iter(pem.as_bytes()).enumerate() {
         match section {
             Ok((SectionKind::Certificate, certificate)) => {
-                if RootCertStore::empty().add(CertificateDer::from(certificate.clone())).is_err() {
-                    return Some(format!("entry {index} does not parse as X.509"));
+                if let Some(why) = certificate_problem(&certificate) {
+                    return Some(format!("entry {index} {why}"));
                 }
                 if !known.insert(certificate) {
                     return Some(format!("duplicate trust anchor (entry {index})"));
@@ -86,6 +85,15 @@ fn certificates(pem: &str) -> Option<String> {
     known.is_empty().then(|| "at least one trust anchor must be provided".to_owned())
 }
 
+fn certificate_problem(der: &[u8]) -> Option<&'static str> {
+    let Ok((_, certificate)) = X509Certificate::from_der(der) else { return Some("does not parse as X.509") };
+    match certificate.basic_constraints() {
+        Ok(Some(constraints)) if constraints.value.ca => None,
+        Ok(_) => Some("does not have the CA bit set"),
+        Err(_) => Some("has invalid basic constraints"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -95,8 +103,14 @@ mod tests {
     use super::*;
 
     fn authority() -> (String, String) {
-        let pair = rcgen::generate_simple_self_signed(vec!["authority.test".to_owned()]).unwrap();
-        (pair.cert.pem(), pair.signing_key.serialize_pem())
+        certificate(rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained))
+    }
+
+    fn certificate(is_ca: rcgen::IsCa) -> (String, String) {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(vec!["authority.test".to_owned()]).unwrap();
+        params.is_ca = is_ca;
+        (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
     }
 
     fn fields(name: &str, signer: Option<&str>, bundle: &str, old: Option<&Value>) -> Vec<String> {
@@ -128,6 +142,8 @@ mod tests {
             (garbage.to_owned(), false),
             (format!("{one}{key}"), false),
             (format!("{one}{other}{one}"), false),
+            (format!("{one}{}", certificate(rcgen::IsCa::NoCa).0), false),
+            (format!("{one}{}", certificate(rcgen::IsCa::ExplicitNoCa).0), false),
         ] {
             let wrong: &[&str] = if is_good { &[] } else { &["spec.trustBundle"] };
             assert_eq!(fields("a", None, &bundle, None), wrong, "{bundle}");

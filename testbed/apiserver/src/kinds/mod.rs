@@ -18,5 +18,5 @@ pub mod validation;
 mod workloads;
 mod zero;
 
-pub use registry::{Registry, is_built_in};
+pub use registry::{OPTIONAL, Registry, is_built_in};
 pub use zero::zero;

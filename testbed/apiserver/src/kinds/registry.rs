@@ -22,6 +22,9 @@ fn builtin() -> &'static [Arc<Resource>] {
     BUILTIN.get_or_init(|| table::resources().into_iter().map(Arc::new).collect())
 }
 
+/// What not every cluster serves of Kubernetes, as `RESOURCE.GROUP`: older ones do not, nor those with the feature gate off.
+pub const OPTIONAL: [&str; 1] = ["clustertrustbundles.certificates.k8s.io"];
+
 /// Whether a group is one of built-in kinds.
 pub fn is_built_in(group: &str) -> bool {
     builtin().iter().any(|resource| resource.group == group)
@@ -30,8 +33,16 @@ pub fn is_built_in(group: &str) -> bool {
 impl Registry {
     /// The built-in kinds and those of the given CustomResourceDefinition objects.
     pub fn new<'a>(definitions: impl IntoIterator<Item = &'a Value>) -> Self {
+        Self::without(&[], definitions)
+    }
+
+    /// The same without these of the [`OPTIONAL`] ones.
+    pub fn without<'a>(names: &[String], definitions: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut registry = Self::default();
-        for resource in builtin() {
+        let is_served = |resource: &&Arc<Resource>| {
+            !names.iter().any(|name| *name == format!("{}.{}", resource.plural, resource.group))
+        };
+        for resource in builtin().iter().filter(is_served) {
             registry.add(resource.clone());
         }
         for resource in definitions.into_iter().flat_map(crd::resources) {

@@ -48,16 +48,16 @@ impl Source {
     }
 }
 
-/// Whether ClusterTrustBundles are read: what is installed has to speak of them.
+/// Whether ClusterTrustBundles are read: they have to be served, and what is installed has to speak of them.
 fn reads_bundles(snapshot: &Snapshot) -> bool {
-    !snapshot.ignores_trust_bundles && installed::is_experimental(snapshot) && installed::is_since(snapshot, 7)
+    !snapshot.lacks_trust_bundles && installed::is_experimental(snapshot) && installed::is_since(snapshot, 7)
 }
 
 /// The snapshot as an implementation sees it that does without ClusterTrustBundles; nothing if it does not.
 pub(super) fn narrowed(snapshot: &Snapshot, settings: &Settings) -> Option<Snapshot> {
     settings.lacks.contains(&Dispensable::TrustBundles).then(|| {
         let mut narrowed = snapshot.clone();
-        narrowed.ignores_trust_bundles = true;
+        narrowed.lacks_trust_bundles = true;
         narrowed
     })
 }

@@ -26,6 +26,8 @@ impl Claims {
         let mut supported_features = supported_features(snapshot);
         let is_lacking = |feature: &String| settings.lacks.iter().any(|one| one.features().contains(&feature.as_str()));
         supported_features.retain(|feature| !is_lacking(feature) && has_field(snapshot, feature));
+        // A feature is that of the cluster as much as of who serves it (GEP-5075).
+        supported_features.retain(|feature| feature != "ClusterTrustBundle" || !snapshot.lacks_trust_bundles);
         let (until, former) = FORMER_FEATURES;
         if !is_since(snapshot, until) {
             for (name, before) in former {

@@ -6,22 +6,21 @@ use crate::{
     snapshot::{Kind, Snapshot},
 };
 
-/// Kinds that are always there: an older cluster than the one that this implementation is made for lacks ClusterTrustBundles.
-const BUILT_IN: [Kind; 7] = [
+/// Kinds that are always there.
+const BUILT_IN: [Kind; 6] = [
     Kind::CustomResourceDefinition,
     Kind::Namespace,
     Kind::Service,
     Kind::EndpointSlice,
     Kind::Secret,
     Kind::ConfigMap,
-    Kind::ClusterTrustBundle,
 ];
 
 /// Versions that the typed views can read, best first.
 const READABLE: [&str; 4] = ["v1", "v1beta1", "v1alpha3", "v1alpha2"];
 
-/// What can be watched now: the built-in kinds, and of Gateway API what the installed CRDs serve.
-pub(super) fn available(snapshot: &Snapshot) -> Vec<(Kind, ApiResource)> {
+/// What can be watched now: the built-in kinds, ClusterTrustBundles if they are served, and of Gateway API what the installed CRDs serve.
+pub(super) fn available(snapshot: &Snapshot, trust_bundles: Option<&ApiResource>) -> Vec<(Kind, ApiResource)> {
     let built_in = BUILT_IN.into_iter().map(|kind| {
         let plural = format!("{}s", kind.name().to_lowercase());
         (kind, resource(kind, "v1", plural))
@@ -31,7 +30,8 @@ pub(super) fn available(snapshot: &Snapshot) -> Vec<(Kind, ApiResource)> {
         let version = served(&object.raw)?;
         Some((kind, resource(kind, version, crd.names.plural.clone())))
     });
-    built_in.chain(custom).collect()
+    let trust_bundles = trust_bundles.map(|resource| (Kind::ClusterTrustBundle, resource.clone()));
+    built_in.chain(trust_bundles).chain(custom).collect()
 }
 
 /// How a kind is spoken of to a server that has the built-in release.
@@ -90,7 +90,7 @@ mod tests {
         });
         let mut snapshot = Snapshot::default();
         snapshot.put(Kind::CustomResourceDefinition, crd).unwrap();
-        let found = available(&snapshot).into_iter().find(|(kind, _)| *kind == Kind::TcpRoute);
+        let found = available(&snapshot, None).into_iter().find(|(kind, _)| *kind == Kind::TcpRoute);
         assert_eq!(found.map(|(_, resource)| resource.version), expected.map(str::to_owned));
     }
 

@@ -7,6 +7,7 @@
 pub(crate) mod kinds;
 pub(crate) mod objects;
 pub mod seams;
+mod served;
 mod store;
 mod watch;
 mod writer;

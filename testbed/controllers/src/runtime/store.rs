@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, sync::Arc};
 
-use kube::api::DynamicObject;
+use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 
 use crate::snapshot::{Kind, Object, ObjectKey, Snapshot};
@@ -15,6 +15,8 @@ pub(super) enum Change {
     Gone(Kind, ObjectKey),
     /// The server does not have what came after the last change any more: until the next list, what is known is old.
     Lost(Kind),
+    /// As what ClusterTrustBundles are served now; nothing if they are not.
+    TrustBundles(Option<ApiResource>),
 }
 
 impl Change {
@@ -22,6 +24,7 @@ impl Change {
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::All(kind, _) | Self::Applied(kind, _) | Self::Gone(kind, _) | Self::Lost(kind) => *kind,
+            Self::TrustBundles(_) => Kind::ClusterTrustBundle,
         }
     }
 }
@@ -51,6 +54,7 @@ impl Store {
             Change::Lost(kind) => {
                 self.synced.remove(&kind);
             }
+            Change::TrustBundles(served) => self.snapshot.lacks_trust_bundles = served.is_none(),
         }
     }
 

@@ -9,7 +9,7 @@ use kube::{
 use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle};
 
 use super::{
-    kinds,
+    kinds, served,
     store::{Change, Store, key},
 };
 use crate::snapshot::Kind;
@@ -22,23 +22,30 @@ pub(super) struct Watches {
     client: Client,
     changes: UnboundedSender<Change>,
     running: BTreeMap<Kind, Running>,
+    _looking: Task,
+    /// As what ClusterTrustBundles are served, once the server has said whether they are.
+    trust_bundles: Option<Option<ApiResource>>,
 }
 
 struct Running {
     resource: ApiResource,
-    task: JoinHandle<()>,
+    _watching: Task,
 }
 
-impl Drop for Running {
+/// Ends when it is dropped.
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
     fn drop(&mut self) {
-        self.task.abort();
+        self.0.abort();
     }
 }
 
 impl Watches {
     /// Starts with the kinds that every cluster has.
     pub(super) fn new(client: Client, changes: UnboundedSender<Change>) -> Self {
-        let mut watches = Self { client, changes, running: BTreeMap::new() };
+        let looking = Task(tokio::spawn(served::look(client.clone(), changes.clone())));
+        let mut watches = Self { client, changes, running: BTreeMap::new(), _looking: looking, trust_bundles: None };
         watches.follow(&Store::default());
         watches
     }
@@ -46,7 +53,8 @@ impl Watches {
     /// Starts watching what has appeared and stops what is gone or served in another version now. Returns the kinds
     /// that were stopped, of which nothing is known any more.
     pub(super) fn follow(&mut self, store: &Store) -> Vec<Kind> {
-        let wanted: BTreeMap<Kind, ApiResource> = kinds::available(store.known()).into_iter().collect();
+        let wanted: BTreeMap<Kind, ApiResource> =
+            kinds::available(store.known(), self.trust_bundles.as_ref().and_then(Option::as_ref)).into_iter().collect();
         let stopped: Vec<Kind> = self
             .running
             .iter()
@@ -57,24 +65,31 @@ impl Watches {
         for (kind, resource) in wanted {
             self.running.entry(kind).or_insert_with(|| {
                 let api = Api::all_with(self.client.clone(), &resource);
-                let task = tokio::spawn(watch(kind, api, self.changes.clone()));
-                Running { resource, task }
+                let watching = Task(tokio::spawn(watch(kind, api, self.changes.clone())));
+                Running { resource, _watching: watching }
             });
         }
         stopped
     }
 
     /// Takes a change in, unless its watch was stopped meanwhile: what went with its definition does not come back.
-    pub(super) fn hear(&self, change: Change, store: &mut Store) {
-        if self.running.contains_key(&change.kind()) {
+    pub(super) fn hear(&mut self, change: Change, store: &mut Store) {
+        let is_of_server = if let Change::TrustBundles(served) = &change {
+            self.trust_bundles = Some(served.clone());
+            true
+        } else {
+            false
+        };
+        if is_of_server || self.running.contains_key(&change.kind()) {
             store.absorb(change);
         }
     }
 
-    /// Whether everything that is watched was listed and nothing of it was lost since. Without that, absence means
-    /// nothing, and a kind that is listed again sooner than another would be judged by what the other was.
+    /// Whether everything that is watched was listed and nothing of it was lost since, and whether it is known what there is to be
+    /// watched. Without that, absence means nothing, and a kind that is listed again sooner than another would be judged by what the
+    /// other was.
     pub(super) fn are_synced(&self, store: &Store) -> bool {
-        self.running.keys().all(|kind| store.is_synced(*kind))
+        self.trust_bundles.is_some() && self.running.keys().all(|kind| store.is_synced(*kind))
     }
 
     /// How a kind is spoken of to the server.
@@ -149,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_stopped_watch_still_says_counts_for_nothing() {
-        let watches = Watches::new(forgetful(), mpsc::unbounded_channel().0);
+        let mut watches = Watches::new(forgetful(), mpsc::unbounded_channel().0);
         let mut store = Store::default();
         for (kind, spec, known) in [(Kind::Service, json!({"ports": []}), 1), (Kind::TcpRoute, json!({"rules": []}), 0)]
         {
@@ -157,6 +172,28 @@ mod tests {
             let object: DynamicObject = serde_json::from_value(object).unwrap();
             watches.hear(Change::Applied(kind, Box::new(object)), &mut store);
             assert_eq!(store.known().all(kind).count(), known, "{kind:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn trust_bundles_are_watched_while_they_are_served() {
+        let mut watches = Watches::new(forgetful(), mpsc::unbounded_channel().0);
+        let mut store = Store::default();
+        let list = |kind| Change::All(kind, Vec::new());
+        for kind in watches.running.keys().copied().collect::<Vec<_>>() {
+            watches.hear(list(kind), &mut store);
+        }
+        // Before the server has said anything nobody knows what is missing.
+        assert!(!watches.are_synced(&store));
+        let beta = ApiResource { version: "v1beta1".to_owned(), ..kinds::built_in_release(Kind::ClusterTrustBundle) };
+        for served in [None, Some(beta), Some(kinds::built_in_release(Kind::ClusterTrustBundle)), None] {
+            watches.hear(Change::TrustBundles(served.clone()), &mut store);
+            watches.follow(&store).into_iter().for_each(|kind| store.forget(kind));
+            assert_eq!(watches.resource(Kind::ClusterTrustBundle), served.as_ref());
+            assert_eq!(store.known().lacks_trust_bundles, served.is_none());
+            assert_eq!(watches.are_synced(&store), served.is_none());
+            watches.hear(list(Kind::ClusterTrustBundle), &mut store);
+            assert!(watches.are_synced(&store));
         }
     }
 

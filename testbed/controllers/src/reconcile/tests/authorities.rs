@@ -3,8 +3,9 @@ use rstest::rstest;
 use super::{
     World, conditions, listeners,
     tls::{pair, secret},
+    update,
 };
-use crate::{settings::Dispensable, snapshot::Kind};
+use crate::{settings::Dispensable, snapshot::Kind, status::DesiredStatus};
 
 const BUNDLES: &str = "only core ConfigMaps and ClusterTrustBundles work";
 
@@ -44,23 +45,29 @@ const KUBERNETES: &str = "certificates.k8s.io";
 const NEWEST: (&str, &str) = ("v1.7.0", "experimental");
 
 #[rstest]
-#[case::read(reference(KUBERNETES, "bundle"), NEWEST, false, "")]
-#[case::missing(reference(KUBERNETES, "nope"), NEWEST, false, "Ref")]
-#[case::garbage(reference(KUBERNETES, "garbage"), NEWEST, false, "Ref")]
-#[case::of_another_group(reference("x.dev", "bundle"), NEWEST, false, "Kind")]
-#[case::of_no_group(reference("", "bundle"), NEWEST, false, "Kind")]
-#[case::standard(reference(KUBERNETES, "bundle"), ("v1.7.0", "standard"), false, "Kind")]
-#[case::older(reference(KUBERNETES, "bundle"), ("v1.6.3", "experimental"), false, "Kind")]
-#[case::done_without(reference(KUBERNETES, "bundle"), NEWEST, true, "Kind")]
+#[case::read(reference(KUBERNETES, "bundle"), NEWEST, "", "")]
+#[case::missing(reference(KUBERNETES, "nope"), NEWEST, "", "Ref")]
+#[case::garbage(reference(KUBERNETES, "garbage"), NEWEST, "", "Ref")]
+#[case::of_another_group(reference("x.dev", "bundle"), NEWEST, "", "Kind")]
+#[case::of_no_group(reference("", "bundle"), NEWEST, "", "Kind")]
+#[case::standard(reference(KUBERNETES, "bundle"), ("v1.7.0", "standard"), "", "Kind")]
+#[case::older(reference(KUBERNETES, "bundle"), ("v1.6.3", "experimental"), "", "Kind")]
+#[case::done_without(reference(KUBERNETES, "bundle"), NEWEST, "feature", "Kind")]
+#[case::not_served(reference(KUBERNETES, "bundle"), NEWEST, "kind", "Kind")]
 fn trust_bundles_are_authorities_where_the_definitions_speak_of_them(
     #[case] reference: String,
     #[case] installed: (&str, &str),
-    #[case] lacks: bool,
+    #[case] lacks: &str,
     #[case] broken: &str,
 ) {
     let mut world = world(&reference, installed);
-    world.settings.lacks.extend(lacks.then_some(Dispensable::TrustBundles));
+    world.settings.lacks.extend((lacks == "feature").then_some(Dispensable::TrustBundles));
+    world.snapshot.lacks_trust_bundles = lacks == "kind";
     let outcome = world.settle();
+    let class = &update(&outcome, Kind::GatewayClass, "ours").unwrap().status;
+    let DesiredStatus::GatewayClass { supported_features, .. } = class else { panic!("{class:?}") };
+    let is_claimed = supported_features.iter().any(|feature| feature == "ClusterTrustBundle");
+    assert_eq!(is_claimed, lacks.is_empty() && installed == NEWEST);
     let of_policy = conditions(&outcome, Kind::BackendTlsPolicy, "policy").concat();
     let of_listener = listeners(&outcome)[0].clone();
     let (policy, listener) = match broken {
