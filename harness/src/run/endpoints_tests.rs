@@ -170,6 +170,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
     let hosted_only = [
         "backendtlspolicy-alternative-names",
         "backendtlspolicy-authority-changes",
+        "backendtlspolicy-behind-a-rewrite",
         "backendtlspolicy-bundle-of-authorities",
         "backendtlspolicy-calls",
         "backendtlspolicy-chains",
@@ -200,6 +201,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-trust-bundle-of-another-group",
         "backendtlspolicy-trust-bundle-of-several",
         "backendtlspolicy-two-gateways",
+        "backendtlspolicy-unknown-well-known-authorities",
         "backendtlspolicy-websocket",
         "backendtlspolicy-well-known-authorities",
         "gateway-client-certificate-exchanged",
@@ -234,6 +236,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "tcproute-long-stream",
         "tcproute-server-that-speaks-first",
         "tlsroute-endpoints-change",
+        "tlsroute-long-hello",
         "tlsroute-long-stream",
         "tlsroute-protocol-of-the-backend",
         "tlsroute-turns",

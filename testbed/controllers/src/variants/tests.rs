@@ -264,6 +264,11 @@ async fn every_variant_of_the_runtime_does_something() {
             "spec": {"gatewayClassName": "c", "allowedListeners": {"namespaces": {"from": "Same"}},
                 "listeners": [listener("own", "own.test")]}});
         snapshot.put(Kind::Gateway, allowing).unwrap();
+        let waiting = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "ListenerSet",
+            "metadata": {"name": "waiting", "namespace": "n", "uid": "waiting", "generation": 1},
+            "spec": {"parentRef": {"name": "allowing"}, "listeners": [listener("clear", "clear.test"),
+                {"name": "secure", "port": 84, "protocol": "HTTPS", "tls": {"certificateRefs": [{"name": "nowhere"}]}}]}});
+        snapshot.put(Kind::ListenerSet, waiting).unwrap();
         for (name, parent) in [("let-in", "allowing"), ("refused", "g")] {
             let set = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "ListenerSet",
                 "metadata": {"name": name, "namespace": "n", "uid": name, "generation": 1},

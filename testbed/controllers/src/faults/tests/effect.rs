@@ -137,6 +137,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut first, include_str!("bundles.yaml"), "1");
     add(&mut first, include_str!("names.yaml"), "1");
     add(&mut first, include_str!("routes-of-sets.yaml"), "1");
+    add(&mut first, include_str!("apart.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
     add(&mut first, include_str!("trust-bundles.yaml"), "1");
     for (name, of) in [("rotated", 1), ("gone", 1), ("again", 1), ("several", 2)] {
@@ -173,6 +174,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut second, include_str!("endpoints-later.yaml"), "2");
     add(&mut second, include_str!("names-later.yaml"), "2");
     add(&mut second, include_str!("routes-of-sets-later.yaml"), "2");
+    add(&mut second, include_str!("apart-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
