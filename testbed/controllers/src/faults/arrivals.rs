@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{
     Fault, Seam,
-    tools::{has_reason, parents, say, serve, set},
+    tools::{parents, say, serve_from, set},
 };
 use crate::{
     runtime::seams::{Seen, SnapshotSeam},
-    snapshot::{Kind, Object, Snapshot},
+    snapshot::{Kind, Object, ObjectKey, Snapshot},
     status::{StatusUpdate, Truth},
 };
 
@@ -49,20 +49,41 @@ impl SnapshotSeam for ByArrival {
     }
 }
 
-/// Refuses, of two routes of one age at the same parents, the one whose name comes first.
-fn refuse_first_of_equals(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
-    const KINDS: [Kind; 3] = [Kind::TcpRoute, Kind::TlsRoute, Kind::UdpRoute];
-    for update in statuses.iter_mut().filter(|update| KINDS.contains(&update.kind)) {
-        let Some(route) = seen.snapshot.get(update.kind, &update.key.namespace, &update.key.name) else { continue };
-        let of = |route: &Object| {
-            let spec = &route.raw["spec"];
-            (route.meta.creation_timestamp.clone(), spec["parentRefs"].clone(), spec["hostnames"].clone())
-        };
-        let here = seen.snapshot.all(update.kind).filter(|other| other.meta.namespace == route.meta.namespace);
-        let is_first = here.filter(|other| of(other) == of(route)).any(|other| route.meta.name < other.meta.name);
-        for parent in parents(std::slice::from_mut(update)).filter(|_| is_first) {
-            set(&mut parent.conditions, "Accepted", Truth::False, "RouteConflict");
+/// Of two routes of streams or datagrams that are of one age and want the same, the one whose name comes first.
+fn first_of_equals(snapshot: &Snapshot) -> Vec<(Kind, ObjectKey)> {
+    let wants = |route: &Object| {
+        let spec = &route.raw["spec"];
+        (
+            route.meta.namespace.clone(),
+            route.meta.creation_timestamp.clone(),
+            spec["parentRefs"].clone(),
+            spec["hostnames"].clone(),
+        )
+    };
+    let mut found = Vec::new();
+    for kind in [Kind::TcpRoute, Kind::TlsRoute, Kind::UdpRoute] {
+        for route in snapshot.all(kind) {
+            let mut others = snapshot.all(kind).filter(|other| wants(other) == wants(route));
+            if others.any(|other| route.meta.name < other.meta.name) {
+                found.push((kind, route.key()));
+            }
         }
+    }
+    found
+}
+
+fn refuse_first_of_equals(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+    let refused = first_of_equals(seen.snapshot);
+    for update in statuses.iter_mut().filter(|update| refused.contains(&(update.kind, update.key.clone()))) {
+        for parent in parents(std::slice::from_mut(update)) {
+            set(&mut parent.conditions, "Accepted", Truth::False, "NotAllowedByListeners");
+        }
+    }
+}
+
+fn leave_first_of_equals_out(snapshot: &mut Snapshot) {
+    for (kind, key) in first_of_equals(snapshot) {
+        snapshot.remove(kind, &key);
     }
 }
 
@@ -103,26 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["OWN-72"],
         seam: Seam::Several(&[
             Seam::Statuses(|| say(|seen, statuses| refuse_first_of_equals(seen, statuses))),
-            Seam::Config(|| {
-                serve(|seen, config| {
-                    let refused = |update: &StatusUpdate| {
-                        let mut update = update.clone();
-                        parents(std::slice::from_mut(&mut update))
-                            .any(|parent| has_reason(&parent.conditions, "Accepted", "RouteConflict"))
-                    };
-                    let mut statuses = seen.otherwise(|_| {}).statuses;
-                    refuse_first_of_equals(seen, &mut statuses);
-                    let keys: Vec<_> =
-                        statuses.iter().filter(|one| refused(one)).map(|one| (one.kind, one.key.clone())).collect();
-                    *config = seen
-                        .otherwise(|snapshot| {
-                            for (kind, key) in keys {
-                                snapshot.remove(kind, &key);
-                            }
-                        })
-                        .config;
-                })
-            }),
+            Seam::Config(|| serve_from(leave_first_of_equals_out)),
         ]),
     },
 ];

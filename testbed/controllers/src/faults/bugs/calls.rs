@@ -39,7 +39,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "drops-words-of-calls",
             summary: "Keeps to itself what a backend says of why a call has failed.",
-            clauses: &["blind:GRPCExactMethodMatching.3", "blind:Generic.6"],
+            clauses: &["blind:GRPCExactMethodMatching.3"],
             seam: Seam::Exchange(|| {
                 Arc::new(Frames(|_, frame| {
                     Some(with_trailers(frame, |trailers| {

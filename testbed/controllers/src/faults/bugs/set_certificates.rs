@@ -63,7 +63,7 @@ pub(super) const BUGS: &[Bug] = &[
         fault: Fault {
             name: "counts-no-routes-of-listener-sets-without-certificate",
             summary: "Counts no routes for a listener of a ListenerSet that lacks its certificate.",
-            clauses: &["upstream:GatewayWithAttachedRoutes", "blind:Generic.13"],
+            clauses: &["blind:Generic.13"],
             seam: Seam::Statuses(|| say(|_, statuses| count_none(statuses))),
         },
         reported: &["envoyproxy/gateway#9128", "lexfrei/cloudflare-tunnel-gateway-controller#333"],
