@@ -175,6 +175,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-calls",
         "backendtlspolicy-chains",
         "backendtlspolicy-conflict",
+        "backendtlspolicy-conflict-of-a-section",
         "backendtlspolicy-encrypts",
         "backendtlspolicy-foreign-condition",
         "backendtlspolicy-foreign-entries-in-order",
