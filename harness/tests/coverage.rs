@@ -192,6 +192,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
     names.sort_unstable();
     let known = [
         "gateway-conflicting-protocols",
+        "gateway-lets-fewer-kinds-in",
         "gateway-of-conflicts-alone",
         "gateway-refused-kind-of-route",
         "gateway-tcp-supported-kinds",
@@ -207,6 +208,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "httproute-rewrite-host-of-http2-client",
         "httproute-websocket-beside-grpcroute",
         "listenerset-protocol-conflict",
+        "tcproute-named-as-others",
         "tlsroute-beside-https",
         "tlsroute-beside-wildcard-https",
         "tlsroute-listener-for-httproute",
