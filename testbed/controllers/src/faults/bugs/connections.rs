@@ -54,38 +54,14 @@ impl Exchange for EndsWithItsClient {
     }
 }
 
-/// Finds no server name in a first message that comes in pieces.
-struct ReadsOnePiece;
+/// Finds no server name where the first message of a client is like this.
+struct FindsNoName(fn(&Stream) -> bool);
 
 #[async_trait]
-impl Exchange for ReadsOnePiece {
+impl Exchange for FindsNoName {
     async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
         let refused = || TcpChoice::Refuse { reason: "no server name".to_owned() };
-        let choice = if stream.pieces() > 1 { refused() } else { choice };
-        Some((stream, choice))
-    }
-}
-
-/// Finds no server name in a first message that is split over records.
-struct ReadsOneRecord;
-
-#[async_trait]
-impl Exchange for ReadsOneRecord {
-    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
-        let refused = || TcpChoice::Refuse { reason: "no server name".to_owned() };
-        let choice = if stream.records() > 1 { refused() } else { choice };
-        Some((stream, choice))
-    }
-}
-
-/// Finds no server name in a long first message.
-struct ReadsFirstBytes;
-
-#[async_trait]
-impl Exchange for ReadsFirstBytes {
-    async fn serve_tcp(&self, _: &Connection, stream: Stream, choice: TcpChoice) -> Option<(Stream, TcpChoice)> {
-        let refused = || TcpChoice::Refuse { reason: "no server name".to_owned() };
-        let choice = if stream.read_before() > 1024 { refused() } else { choice };
+        let choice = if (self.0)(&stream) { refused() } else { choice };
         Some((stream, choice))
     }
 }
@@ -177,7 +153,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "reads-one-piece-of-a-hello",
             summary: "Finds no server name for a TLSRoute where the first message of a client does not come at once.",
             clauses: &["IMPL-38"],
-            seam: Seam::Exchange(|| Arc::new(ReadsOnePiece)),
+            seam: Seam::Exchange(|| Arc::new(FindsNoName(|stream| stream.pieces() > 1))),
         },
         reported: &["kubernetes/ingress-nginx#11424", "kubernetes/ingress-nginx#11491", "mholt/caddy-l4#346"],
     },
@@ -186,7 +162,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "reads-one-record-of-a-hello",
             summary: "Finds no server name for a TLSRoute where the first message of a client is split over two records.",
             clauses: &["IMPL-38"],
-            seam: Seam::Exchange(|| Arc::new(ReadsOneRecord)),
+            seam: Seam::Exchange(|| Arc::new(FindsNoName(|stream| stream.records() > 1))),
         },
         reported: &["golang/vulndb#4793", "traefik/traefik#12787", "9seconds/mtg#431"],
     },
@@ -195,7 +171,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "reads-the-first-bytes-of-a-hello",
             summary: "Finds no server name for a TLSRoute where the first message of a client is longer than a thousand bytes.",
             clauses: &["IMPL-38"],
-            seam: Seam::Exchange(|| Arc::new(ReadsFirstBytes)),
+            seam: Seam::Exchange(|| Arc::new(FindsNoName(|stream| stream.read_before() > 1024))),
         },
         reported: &["droe/sslsplit#342", "linkerd/linkerd2-proxy#958"],
     },

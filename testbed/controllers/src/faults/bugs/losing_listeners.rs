@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Bug, namesakes::losers};
+use super::{Bug, namesakes::losers, set_certificates::refuse_routes};
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{is, say, set},
+        tools::{is, say},
     },
     runtime::seams::SnapshotSeam,
     snapshot::{Kind, ObjectKey, Snapshot},
@@ -23,18 +23,9 @@ fn count_none(statuses: &mut [StatusUpdate]) {
     }
 }
 
-fn refuse_routes(statuses: &mut [StatusUpdate]) {
-    let losers: BTreeSet<(ObjectKey, String)> = losers(statuses).into_iter().map(|(set, of)| (set, of.name)).collect();
-    for update in statuses {
-        let DesiredStatus::Route { parents } = &mut update.status else { continue };
-        for parent in parents.iter_mut().filter(|parent| parent.parent_ref.is_listener_set()) {
-            let of = &parent.parent_ref;
-            let set_of = ObjectKey::new(of.namespace.as_deref().unwrap_or(&update.key.namespace), &of.name);
-            if of.section_name.as_ref().is_some_and(|name| losers.contains(&(set_of, name.clone()))) {
-                set(&mut parent.conditions, "Accepted", Truth::False, "NotAllowedByListeners");
-            }
-        }
-    }
+fn refuse_all(statuses: &mut [StatusUpdate]) {
+    let losers = losers(statuses).into_iter().map(|(set, of)| (set, of.name)).collect();
+    refuse_routes(statuses, &losers, "NotAllowedByListeners");
 }
 
 /// What a listener claims of its Gateway: the Gateway, the port and the hostname.
@@ -97,7 +88,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "counts-refused-routes-of-losing-listeners",
             summary: "Refuses the routes of a listener of a ListenerSet that has lost, and counts them.",
             clauses: &["blind:Generic.13"],
-            seam: Seam::Statuses(|| say(|_, statuses| refuse_routes(statuses))),
+            seam: Seam::Statuses(|| say(|_, statuses| refuse_all(statuses))),
         },
         reported: &["envoyproxy/gateway#9128"],
     },

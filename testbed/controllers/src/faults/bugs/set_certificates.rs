@@ -37,15 +37,15 @@ fn count_none(statuses: &mut [StatusUpdate]) {
     }
 }
 
-fn refuse_routes(statuses: &mut [StatusUpdate]) {
-    let lacking = lacking(statuses);
+/// Refuses the routes that name one of these listeners: the ListenerSet of each, and its name.
+pub(super) fn refuse_routes(statuses: &mut [StatusUpdate], of_these: &BTreeSet<(ObjectKey, String)>, reason: &str) {
     for update in statuses {
         let DesiredStatus::Route { parents } = &mut update.status else { continue };
         for parent in parents.iter_mut().filter(|parent| parent.parent_ref.is_listener_set()) {
             let of = &parent.parent_ref;
             let set_of = ObjectKey::new(of.namespace.as_deref().unwrap_or(&update.key.namespace), &of.name);
-            if of.section_name.as_ref().is_some_and(|name| lacking.contains(&(set_of, name.clone()))) {
-                set(&mut parent.conditions, "Accepted", Truth::False, "NoReadyListeners");
+            if of.section_name.as_ref().is_some_and(|name| of_these.contains(&(set_of, name.clone()))) {
+                set(&mut parent.conditions, "Accepted", Truth::False, reason);
             }
         }
     }
@@ -73,7 +73,12 @@ pub(super) const BUGS: &[Bug] = &[
             name: "refuses-routes-of-listener-sets-without-certificate",
             summary: "Refuses the routes of a listener of a ListenerSet that lacks its certificate.",
             clauses: &["IMPL-35"],
-            seam: Seam::Statuses(|| say(|_, statuses| refuse_routes(statuses))),
+            seam: Seam::Statuses(|| {
+                say(|_, statuses| {
+                    let lacking = lacking(statuses);
+                    refuse_routes(statuses, &lacking, "NoReadyListeners");
+                })
+            }),
         },
         reported: &["envoyproxy/gateway#9128"],
     },
