@@ -88,7 +88,8 @@ pub(in super::super) const FAULTS: &[Fault] = &[
             Arc::new(Finds(|request, routing, found| {
                 let inner = request.path.match_indices('/').skip(1).map(|(at, _)| &request.path[at..]);
                 let inner = inner.map(|path| routing.route(&RequestHead { path: path.to_owned(), ..request.clone() }));
-                let longer = |other: &MatchOutcome| (prefix(&found) + 1..usize::MAX).contains(&prefix(other));
+                let longer =
+                    |other: &MatchOutcome| (prefix(&found).saturating_add(1)..usize::MAX).contains(&prefix(other));
                 inner.into_iter().find(longer).unwrap_or(found)
             }))
         }),
