@@ -125,3 +125,10 @@ pub fn now() -> String {
 pub fn whole_seconds(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
 }
+
+/// Sets a member unless it is there.
+pub fn set_default(map: &mut Map<String, Value>, field: &str, value: impl Into<Value>) {
+    if map.get(field).is_none_or(Value::is_null) {
+        map.insert(field.to_owned(), value.into());
+    }
+}

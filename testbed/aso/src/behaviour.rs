@@ -2,14 +2,13 @@
 
 use std::{fmt, sync::Arc};
 
+use gateproof_runtime::behaviour::{self, Spoiler};
 use serde_json::Value;
 
 use crate::{
     arm::{Outcome, Request},
     decide::{Decision, Seen, decide},
-    faults::Fault,
     status::{Desired, merge},
-    variants::Variant,
     world::Facts,
 };
 
@@ -55,15 +54,10 @@ pub struct Write<'a> {
     pub now: &'a str,
 }
 
-/// Changes objects on their way into the cluster, and knows how they would read otherwise: the implementation goes on as if nothing
-/// were wrong.
-pub trait Spoiler: Send + Sync {
-    /// Changes an object of a kind that is about to be written over the live one.
-    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value);
-
-    /// How an object of a kind would read; nothing if that is how it reads.
-    fn restore(&self, kind: &str, object: &Value) -> Option<Value>;
-}
+/// A named misbehaviour.
+pub type Fault = behaviour::Fault<Seam>;
+/// A named way to differ that is legal.
+pub type Variant = behaviour::Variant<Seam>;
 
 /// How the implementation behaves: plainly, or with some faults and variants.
 #[derive(Clone, Default)]

@@ -27,7 +27,7 @@ pub mod status;
 pub mod variants;
 pub mod world;
 
-pub use behaviour::{Behaviour, Spoiler};
+pub use behaviour::Behaviour;
 pub use definitions::definitions;
 pub use runtime::Aso;
 pub use settings::{Edition, Identity, Settings};

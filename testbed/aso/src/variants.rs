@@ -2,25 +2,12 @@
 
 use crate::{
     arm::{Method, Purpose, Request},
-    behaviour::Seam,
+    behaviour::{Seam, Variant},
     decide::{Again, Decision, Seen},
     faults::tools::{edit, readies},
     status::{Severity, ready_of},
     world::POLLER_TOKEN,
 };
-
-/// A named legal variant.
-#[derive(Clone, Copy, Debug)]
-pub struct Variant {
-    /// Stable name, in kebab case.
-    pub name: &'static str,
-    /// What the implementation does otherwise, as one sentence.
-    pub summary: &'static str,
-    /// Why it may.
-    pub source: &'static str,
-    /// Where it sits.
-    pub seam: Seam,
-}
 
 /// Waits longer or less long.
 fn stretch(seen: Seen<'_>, decision: &mut Decision, by: f64) {

@@ -7,14 +7,15 @@ use std::time::Duration;
 use gateproof_apiserver::{Options, Server};
 use gateproof_arm::{Arm, ArmOptions};
 pub use gateproof_aso::Edition;
+use gateproof_aso::behaviour::{Fault, Variant};
 pub use gateproof_aso::definitions;
 use gateproof_aso::{Behaviour, Identity, Settings, faults, variants};
 use kube::Client;
 
-use crate::behaviour::{UnknownBehaviour, each};
+use crate::behaviour::each;
 use crate::operator::Operator;
 use crate::tampering::Spoils;
-use crate::{KnownFault, KnownVariant, Service, Tampering, TestbedError};
+use crate::{KnownFault, KnownVariant, Service, Tampering, TestbedError, UnknownBehaviour};
 
 /// The name of the fake Azure Resource Manager among the services of the target.
 const ARM: &str = "arm";
@@ -149,7 +150,7 @@ pub(crate) fn environment(arm: &Arm) -> Vec<(&'static str, String)> {
 
 /// Every fault that it can have.
 pub fn faults() -> Vec<KnownFault> {
-    let known = |fault: &faults::Fault| KnownFault {
+    let known = |fault: &Fault| KnownFault {
         name: fault.name,
         seam: fault.seam.name(),
         summary: fault.summary,
@@ -161,7 +162,7 @@ pub fn faults() -> Vec<KnownFault> {
 
 /// Every legal way to differ that it has.
 pub fn variants() -> Vec<KnownVariant> {
-    let known = |variant: &variants::Variant| KnownVariant {
+    let known = |variant: &Variant| KnownVariant {
         name: variant.name,
         summary: variant.summary,
         source: variant.source,

@@ -8,6 +8,7 @@ use gateproof_controllers::runtime::Seams;
 use gateproof_controllers::settings::Settings;
 use gateproof_controllers::variants::{self, Variant};
 use gateproof_proxy::{Chain, Exchange};
+use gateproof_runtime::behaviour::UnknownBehaviour;
 use serde_json::Value;
 
 /// What a name starts with that is a variant's.
@@ -32,20 +33,6 @@ pub enum Part {
     Fault(&'static Fault),
     /// What the specification leaves open, done otherwise.
     Variant(&'static Variant),
-}
-
-/// A name that means nothing.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownBehaviour {
-    /// There is no such fault.
-    #[error("there is no fault `{0}`")]
-    Fault(String),
-    /// There is no such variant.
-    #[error("there is no variant `{0}`")]
-    Variant(String),
-    /// It stands there already.
-    #[error("`{0}` is named twice")]
-    Twice(String),
 }
 
 /// The names in `names`, and of each whether it is a variant's.

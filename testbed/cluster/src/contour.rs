@@ -166,9 +166,5 @@ pub fn variants() -> Vec<KnownVariant> {
 /// # Errors
 /// The first name that means nothing.
 pub fn behaviour(names: Option<&str>) -> Result<Behaviour, UnknownBehaviour> {
-    Behaviour::of(names).map_err(|error| match error {
-        contour::behaviour::UnknownBehaviour::Fault(name) => UnknownBehaviour::Fault(name),
-        contour::behaviour::UnknownBehaviour::Variant(name) => UnknownBehaviour::Variant(name),
-        contour::behaviour::UnknownBehaviour::Twice(name) => UnknownBehaviour::Twice(name),
-    })
+    Behaviour::of(names)
 }

@@ -30,9 +30,10 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 
-pub use behaviour::{Behaviour, Part, UnknownBehaviour};
+pub use behaviour::{Behaviour, Part};
 pub use catalogue::{KnownFault, KnownVariant, faults, variants};
 pub use gateproof_apiserver::RequestCount;
+pub use gateproof_runtime::behaviour::UnknownBehaviour;
 pub use operator::OperatorError;
 pub use ports::PortMapping;
 pub use tampering::Tampering;

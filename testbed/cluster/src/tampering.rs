@@ -16,27 +16,7 @@ pub struct Tampering {
 /// Makes wrong what an implementation beside that of Gateway API writes.
 pub(crate) struct Spoils(pub(crate) Tamper);
 
-impl gateproof_aso::Spoiler for Spoils {
-    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value) {
-        self.0.spoil(kind, live, wanted);
-    }
-
-    fn restore(&self, kind: &str, object: &Value) -> Option<Value> {
-        self.0.restore(kind, object)
-    }
-}
-
-impl gateproof_kuadrant::Spoiler for Spoils {
-    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value) {
-        self.0.spoil(kind, live, wanted);
-    }
-
-    fn restore(&self, kind: &str, object: &Value) -> Option<Value> {
-        self.0.restore(kind, object)
-    }
-}
-
-impl gateproof_contour::Spoiler for Spoils {
+impl gateproof_runtime::behaviour::Spoiler for Spoils {
     fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value) {
         self.0.spoil(kind, live, wanted);
     }

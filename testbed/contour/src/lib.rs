@@ -19,7 +19,7 @@ pub mod settings;
 pub mod status;
 mod variants;
 
-pub use behaviour::{Behaviour, Spoiler};
+pub use behaviour::Behaviour;
 pub use definitions::definitions;
 pub use faults::FAULTS;
 pub use runtime::Contour;

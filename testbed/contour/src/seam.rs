@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gateproof_proxy::Exchange;
+use gateproof_runtime::behaviour;
 use serde_json::Value;
 
 use crate::kinds::Snapshot;
@@ -57,27 +58,6 @@ impl Seam {
 }
 
 /// A named misbehaviour.
-#[derive(Clone, Debug)]
-pub struct Fault {
-    /// Stable name, in kebab case.
-    pub name: &'static str,
-    /// What the implementation does wrong, as one sentence.
-    pub summary: &'static str,
-    /// IDs of the requirements that it breaks.
-    pub clauses: &'static [&'static str],
-    /// Where it sits.
-    pub seam: Seam,
-}
-
+pub type Fault = behaviour::Fault<Seam>;
 /// A named way to differ that is legal.
-#[derive(Clone, Debug)]
-pub struct Variant {
-    /// Stable name, in kebab case.
-    pub name: &'static str,
-    /// What the implementation does otherwise, as one sentence.
-    pub summary: &'static str,
-    /// Why it may.
-    pub source: &'static str,
-    /// Where it sits.
-    pub seam: Seam,
-}
+pub type Variant = behaviour::Variant<Seam>;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::compare::{Divergence, compare};
 use crate::corpus::{CorpusError, Sequence, Step};
 use crate::fixtures;
-use crate::run::{Recorded, ask, run_sequence};
+use crate::normal::Recorded;
+use crate::run::{ask, run_sequence};
 use crate::server::{Subject, SubjectError};
 
 /// How many kinds are asked about at a time.

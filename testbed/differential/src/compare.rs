@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::run::Recorded;
+use crate::normal::Recorded;
 
 /// One place where two servers answer differently.
 #[derive(Debug, Clone, PartialEq)]

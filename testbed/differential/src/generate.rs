@@ -11,7 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use crate::compare::{Divergence, compare};
 use crate::corpus::Sequence;
 use crate::list::{self, Entry};
-use crate::run::{Recorded, run_sequence, version};
+use crate::normal::Recorded;
+use crate::run::{run_sequence, version};
 use crate::server::{Subject, SubjectError};
 use kinds::KINDS;
 

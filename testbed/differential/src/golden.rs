@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::corpus::CorpusError;
-use crate::run::{Answers, Recorded};
+use crate::normal::{Answers, Recorded};
 
 /// A golden file.
 #[derive(Debug, Deserialize)]

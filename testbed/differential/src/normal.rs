@@ -10,8 +10,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 
-use crate::run::Answers;
-
 static UID: LazyLock<Regex> = LazyLock::new(|| pattern("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"));
 static UID_KEY: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^k:\{"uid":"[^"]*"\}$"#));
 static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$"));
@@ -20,6 +18,12 @@ static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+$"));
 fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| unreachable!("{text}: {error}"))
 }
+
+/// The answers of one sequence, normalised.
+pub type Answers = Vec<Value>;
+
+/// The answers of topics: by topic, by sequence.
+pub type Recorded = BTreeMap<String, BTreeMap<String, Answers>>;
 
 /// What it takes to normalise the answers of one sequence.
 pub struct Normaliser {

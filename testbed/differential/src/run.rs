@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::corpus::{Events, Sequence, Step, Topic, Until};
-use crate::normal::Normaliser;
+use crate::normal::{Answers, Normaliser, Recorded};
 use crate::path;
 use crate::server::{Ask, Raw, Subject, SubjectError};
 
@@ -24,12 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const EVENT_PATIENCE: Duration = Duration::from_secs(5);
 /// The user agent where a step names none; servers take the field manager from it.
 const AGENT: &str = "differential/1";
-
-/// The answers of one sequence, normalised.
-pub type Answers = Vec<Value>;
-
-/// The answers of topics: by topic, by sequence.
-pub type Recorded = BTreeMap<String, BTreeMap<String, Answers>>;
 
 /// Runs topics on a server.
 ///

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gateproof_runtime::behaviour::{self, Spoiler, UnknownBehaviour};
 use serde_json::Value;
 
 use crate::gate::Alter;
@@ -9,30 +10,6 @@ use crate::object::Snapshot;
 use crate::reconcile::Outcome;
 use crate::seam::{Edit, Seam, View, Write};
 use crate::settings::Settings;
-
-/// A name that means nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownBehaviour {
-    /// There is no such fault.
-    #[error("there is no fault `{0}`")]
-    Fault(String),
-    /// There is no such variant.
-    #[error("there is no variant `{0}`")]
-    Variant(String),
-    /// It stands there already.
-    #[error("`{0}` is named twice")]
-    Twice(String),
-}
-
-/// Changes statuses on their way into the cluster, and knows how they would read otherwise: the implementation goes on as if nothing
-/// were wrong.
-pub trait Spoiler: Send + Sync {
-    /// Changes an object of a kind whose status is about to be written over the live one.
-    fn spoil(&self, kind: &str, live: &Value, wanted: &mut Value);
-
-    /// How an object of a kind would read; nothing if that is how it reads.
-    fn restore(&self, kind: &str, object: &Value) -> Option<Value>;
-}
 
 /// Faults and variants, each of which works on what the one before it made. None is the plain behaviour.
 #[derive(Clone, Default)]
@@ -54,20 +31,7 @@ impl Behaviour {
     /// # Errors
     /// The first name that means nothing.
     pub fn of(names: Option<&str>) -> Result<Self, UnknownBehaviour> {
-        let Some(names) = names else { return Ok(Self::default()) };
-        let names: Vec<&str> = names.split('+').collect();
-        let seam = |(index, name): (usize, &&str)| {
-            if names[..index].contains(name) {
-                return Err(UnknownBehaviour::Twice((*name).to_owned()));
-            }
-            if let Some(name) = name.strip_prefix("variant:") {
-                let found = crate::VARIANTS.iter().find(|variant| variant.name == name);
-                return found.map(|one| one.seam).ok_or_else(|| UnknownBehaviour::Variant(name.to_owned()));
-            }
-            let found = crate::FAULTS.iter().find(|fault| fault.name == *name);
-            found.map(|one| one.seam).ok_or_else(|| UnknownBehaviour::Fault((*name).to_owned()))
-        };
-        let seams = names.iter().enumerate().map(seam).collect::<Result<_, _>>()?;
+        let seams = behaviour::seams(names, crate::FAULTS.iter(), crate::VARIANTS)?;
         Ok(Self { seams, spoiler: None })
     }
 

@@ -23,7 +23,7 @@ pub mod status;
 pub mod topology;
 mod variants;
 
-pub use behaviour::{Behaviour, Spoiler};
+pub use behaviour::Behaviour;
 pub use definitions::{definitions, definitions_of};
 pub use faults::FAULTS;
 pub use operator::Kuadrant;

@@ -1,5 +1,6 @@
 //! Where faults and variants sit, and what each of them says of itself.
 
+use gateproof_runtime::behaviour;
 use serde_json::Value;
 
 use crate::gate::Alter;
@@ -54,27 +55,6 @@ impl Seam {
 }
 
 /// A named misbehaviour.
-#[derive(Clone, Debug)]
-pub struct Fault {
-    /// Stable name, in kebab case.
-    pub name: &'static str,
-    /// What the implementation does wrong, as one sentence.
-    pub summary: &'static str,
-    /// IDs of the requirements that it breaks.
-    pub clauses: &'static [&'static str],
-    /// Where it sits.
-    pub seam: Seam,
-}
-
+pub type Fault = behaviour::Fault<Seam>;
 /// A named way to differ that is legal.
-#[derive(Clone, Debug)]
-pub struct Variant {
-    /// Stable name, in kebab case.
-    pub name: &'static str,
-    /// What the implementation does otherwise, as one sentence.
-    pub summary: &'static str,
-    /// Why it may.
-    pub source: &'static str,
-    /// Where it sits.
-    pub seam: Seam,
-}
+pub type Variant = behaviour::Variant<Seam>;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::body::{self, Body};
 use crate::compiled::CompiledRoute;
 use crate::config::Filter;
+use crate::error::UpstreamError;
 use crate::exchange::{BackendChoice, Connection, MatchOutcome, RequestHead, Unreached};
 use crate::filters::location::{Origin, location};
 use crate::filters::{cors, headers, hop, path};
@@ -21,8 +22,7 @@ use crate::matching::MatchPredicate;
 use crate::matching::hostname::host_of;
 use crate::retry::Sending;
 use crate::routing::Routing;
-use crate::server::Shared;
-use crate::upstream::UpstreamError;
+use crate::shared::Shared;
 use crate::{authorize, mirror, tunnel};
 
 /// There is no answer; the connection ends.

@@ -12,7 +12,7 @@ use crate::config::{Authorization, BackendTarget};
 use crate::exchange::RequestHead;
 use crate::filters::hop;
 use crate::matching::hostname::host_of;
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::upstream::Way;
 
 /// After this time without an answer the request is refused.

@@ -10,8 +10,7 @@ use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
 use crate::exchange::{BackendChoice, Connection, Exchange, Hello, MatchOutcome, Passage, RequestHead, TcpChoice, Way};
 use crate::routing::Routing;
-use crate::stream::Stream;
-use crate::tunnel::Upgraded;
+use crate::stream::{Stream, Upgraded};
 
 /// Behaviours in order; none at all is the plain one.
 #[derive(Clone, Default)]

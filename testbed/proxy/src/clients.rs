@@ -11,7 +11,7 @@ use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, 
 use rustls_pki_types::{CertificateDer, UnixTime};
 
 use crate::config::{Admits, ClientValidation, Refuses};
-use crate::reencrypt::bundle;
+use crate::pem::bundle;
 
 /// The validation of a listener made ready.
 #[derive(Clone)]

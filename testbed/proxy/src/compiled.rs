@@ -5,19 +5,20 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::clients::Validation;
 use crate::config::{
-    Authorization, BackendTarget, Config, Filter, Hostname, Listener, Protocol, RequestMatch, Route, StreamListener,
-    TcpBackend, TcpTarget, TlsListener, Transport, VirtualHost,
+    Authorization, BackendTarget, Config, Filter, Hostname, Listener, Problem, Protocol, RequestMatch, Route,
+    StreamListener, TlsListener, Transport, VirtualHost,
 };
+use crate::draw::{CompiledTcp, Turns};
 use crate::matching::MatchPredicate;
 use crate::matching::precedence::{Rank, rank};
+use crate::pem;
 use crate::spread::Spread;
 use crate::streams::CompiledStream;
-use crate::tls::{self, HostTerms, TlsTerms};
+use crate::tls::{HostTerms, TlsTerms};
 
 /// Names a listener: the Gateway's address, the port that it declares, and whether that is one of TCP or of UDP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,15 +39,6 @@ impl fmt::Display for ListenerKey {
             Transport::Udp => f.write_str("/UDP"),
         }
     }
-}
-
-/// A part of a configuration that cannot be served, with the reason. The rest is served.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The listener or rule.
-    pub subject: String,
-    /// Why, as a sentence for people.
-    pub reason: String,
 }
 
 /// A configuration ready for traffic.
@@ -163,7 +155,7 @@ fn https(listeners: &[TlsListener], streams: &[StreamListener], problems: &mut V
 
 /// How a listener answers handshakes, or why it cannot.
 fn terms(listener: &TlsListener) -> Result<HostTerms, String> {
-    let keys = tls::load(&listener.certificates).map_err(|error| error.to_string())?;
+    let keys = pem::load(&listener.certificates).map_err(|error| error.to_string())?;
     let clients = listener.clients.as_ref().map(Validation::new).transpose()?;
     Ok(HostTerms { hostname: listener.virtual_host.hostname.clone(), keys, clients })
 }
@@ -272,53 +264,5 @@ impl CompiledRoute {
     /// What the backend at `index` points to.
     pub fn target(&self, index: usize) -> Option<&BackendTarget> {
         self.rule.backends.get(index).map(|backend| &backend.target)
-    }
-}
-
-/// A TCP or UDP listener with the counters that spread its connections or flows.
-#[derive(Debug)]
-pub struct CompiledTcp {
-    /// The backends.
-    pub backends: Vec<TcpBackend>,
-    shares: Spread,
-    turns: Vec<Turns>,
-}
-
-impl CompiledTcp {
-    /// Counters that stand at the beginning.
-    pub fn new(backends: Vec<TcpBackend>) -> Self {
-        let turns = backends.iter().map(|_| Turns::new()).collect();
-        Self { backends, shares: Spread::new(), turns }
-    }
-
-    /// Draws the backend of one connection; nothing if the weights sum up to 0.
-    pub fn draw_backend(&self) -> Option<(usize, &TcpBackend)> {
-        let index = self.shares.choose(self.backends.iter().map(|backend| backend.weight))?;
-        self.backends.get(index).map(|backend| (index, backend))
-    }
-
-    /// The next endpoint of the backend at `index`.
-    pub fn next_endpoint(&self, index: usize) -> Option<SocketAddr> {
-        match &self.backends.get(index)?.target {
-            TcpTarget::Endpoints(endpoints) | TcpTarget::Encrypted { endpoints, .. } => {
-                self.turns.get(index)?.next(endpoints).copied()
-            }
-            TcpTarget::Refuse { .. } => None,
-        }
-    }
-}
-
-/// Takes endpoints by turns, starting anywhere.
-#[derive(Debug)]
-struct Turns(AtomicUsize);
-
-impl Turns {
-    fn new() -> Self {
-        Self(AtomicUsize::new(usize::from(rand::random::<u16>())))
-    }
-
-    fn next<'a>(&self, endpoints: &'a [SocketAddr]) -> Option<&'a SocketAddr> {
-        let turn = self.0.fetch_add(1, Ordering::Relaxed);
-        endpoints.get(turn.checked_rem(endpoints.len())?)
     }
 }

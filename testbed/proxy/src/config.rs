@@ -453,3 +453,12 @@ pub struct Retry {
     /// Whether a backend that takes too long is a reason.
     pub on_timeouts: bool,
 }
+
+/// A part of a configuration that cannot be served, with the reason. The rest is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The listener or rule.
+    pub subject: String,
+    /// Why, as a sentence for people.
+    pub reason: String,
+}

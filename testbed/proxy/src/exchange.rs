@@ -4,82 +4,19 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, Version};
+use http::{Request, Response};
 
 use crate::body::Body;
-use crate::compiled::{Compiled, CompiledRoute, ListenerKey};
-use crate::config::{BackendTarget, BackendTls};
-use crate::matching::{MatchPredicate, Subject};
+use crate::compiled::{Compiled, CompiledRoute};
+use crate::config::BackendTarget;
+pub use crate::draw::TcpChoice;
+pub use crate::request::{Connection, RequestHead};
+pub use crate::routing::MatchOutcome;
 use crate::routing::Routing;
-use crate::stream::Stream;
-use crate::tunnel::Upgraded;
-
-/// A connection from a client.
-#[derive(Debug, Clone)]
-pub struct Connection {
-    /// Counts the connections of one proxy, from 0.
-    pub id: u64,
-    /// The listener that took it.
-    pub listener: ListenerKey,
-    /// The client.
-    pub peer: SocketAddr,
-    /// When it was taken; compare with [`Compiled::applied_at`].
-    pub opened_at: Instant,
-}
-
-/// The head of a request, as the client sent it.
-#[derive(Debug, Clone)]
-pub struct RequestHead {
-    /// The connection it came over.
-    pub connection: Arc<Connection>,
-    /// The protocol version.
-    pub version: Version,
-    /// `http` or `https`.
-    pub scheme: &'static str,
-    /// The server name of the TLS handshake, in lower case.
-    pub server_name: Option<String>,
-    /// The method.
-    pub method: Method,
-    /// The Host header or `:authority`, as sent.
-    pub authority: String,
-    /// The host in it: lower case, without port.
-    pub host: String,
-    /// Whether it stood in the request target, over HTTP/1.1: that is in absolute form then.
-    pub absolute: bool,
-    /// The raw path.
-    pub path: String,
-    /// The raw query.
-    pub query: Option<String>,
-    /// The header fields.
-    pub headers: HeaderMap,
-}
-
-impl RequestHead {
-    /// What matches look at.
-    pub fn subject(&self) -> Subject<'_> {
-        Subject { method: &self.method, path: &self.path, query: self.query.as_deref(), headers: &self.headers }
-    }
-}
-
-/// What the matcher found.
-#[derive(Debug, Clone)]
-pub enum MatchOutcome {
-    /// A rule answers.
-    Rule {
-        /// The rule.
-        route: Arc<CompiledRoute>,
-        /// The match that held.
-        predicate: Arc<MatchPredicate>,
-    },
-    /// No listener or no rule fits: 404.
-    NoRule,
-    /// The host belongs to another listener than the one that the handshake chose: 421.
-    Misdirected,
-}
+use crate::stream::{Stream, Upgraded};
 
 /// Marks, among the extensions of a response, an answer that the proxy gives because no backend did.
 #[derive(Debug, Clone, Copy)]
@@ -147,25 +84,6 @@ impl BackendChoice {
             Err(reason) => BackendChoice::Fail { backend: Some(index), status: 503, reason },
         }
     }
-}
-
-/// What becomes of a connection to a TCP or TLS listener.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TcpChoice {
-    /// Forward to this endpoint; if it cannot be reached, reset.
-    Forward(SocketAddr),
-    /// The same within TLS; if the handshake fails, reset.
-    Encrypt {
-        /// The endpoint.
-        endpoint: SocketAddr,
-        /// Whom to believe there.
-        tls: BackendTls,
-    },
-    /// Reset before any byte.
-    Refuse {
-        /// Why, for the log.
-        reason: String,
-    },
 }
 
 /// Which way a datagram goes.

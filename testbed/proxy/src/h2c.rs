@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio_util::task::TaskTracker;
 
 use crate::body::Body;
-use crate::upstream::{UpstreamError, causes};
+use crate::error::{UpstreamError, causes};
 
 /// The connection to one backend. Whoever opens it holds the lock, so that the others wait for it instead of opening more.
 type Slot = Arc<tokio::sync::Mutex<Option<SendRequest<Body>>>>;

@@ -11,7 +11,7 @@ use crate::body::{self, Body};
 use crate::compiled::CompiledRoute;
 use crate::config::{BackendTarget, Filter, RequestMirror};
 use crate::exchange::RequestHead;
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::upstream::Way;
 
 /// After this time a copy without an answer is given up.

@@ -12,12 +12,12 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::compiled::{Compiled, ListenerKey, Problem};
-use crate::config::{Config, Transport};
+use crate::compiled::{Compiled, ListenerKey};
+use crate::config::{Config, Problem, Transport};
 use crate::exchange::{Exchange, Plain};
-use crate::server::Shared;
 use crate::server::accept::accept;
 use crate::server::udp::forward;
+use crate::shared::Shared;
 
 /// How long [`Proxy::shutdown`] lets requests end by themselves.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);

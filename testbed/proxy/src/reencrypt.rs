@@ -13,7 +13,6 @@ use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_na
 use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -22,8 +21,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::body::Body;
 use crate::config::{Authorities, BackendTls, PeerName};
-use crate::tls::certificate_and_key;
-use crate::upstream::{UpstreamError, causes};
+use crate::error::{UpstreamError, causes};
+use crate::pem::{bundle, certificate_and_key};
 
 /// Sends one request over a TLS connection of its own and waits for the head of the answer.
 ///
@@ -91,19 +90,6 @@ fn client(tls: &BackendTls, protocol: Option<&[u8]>) -> Result<ClientConfig, Str
     };
     client.alpn_protocols = protocol.map(<[u8]>::to_vec).into_iter().collect();
     Ok(client)
-}
-
-/// Reads a bundle of authorities.
-///
-/// # Errors
-/// It is not PEM, has no certificate, or one that cannot be an authority; as a phrase that goes on from what the bundle is.
-pub fn bundle(pem: &str) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let certificate = certificate.map_err(|error| format!("is malformed: {error}"))?;
-        roots.add(certificate).map_err(|error| format!("has a certificate that is none: {error}"))?;
-    }
-    if roots.is_empty() { Err("holds no certificate".to_owned()) } else { Ok(roots) }
 }
 
 fn roots(authorities: &Authorities) -> Result<Arc<RootCertStore>, String> {

@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use crate::body::{self, Ahead, Body};
 use crate::compiled::CompiledRoute;
 use crate::config::{BackendTarget, Retry};
+use crate::error::UpstreamError;
 use crate::exchange::{BackendChoice, RequestHead};
-use crate::server::Shared;
-use crate::upstream::{UpstreamError, Way};
+use crate::shared::Shared;
+use crate::upstream::Way;
 
 /// A body longer than this many bytes is not kept, and its request not sent again.
 const KEPT_BODY: usize = 256 * 1024;

@@ -1,9 +1,28 @@
 //! From a request's head to a rule, by hostname and match.
 
-use crate::compiled::{CompiledListener, CompiledVirtualHost, Service};
-use crate::exchange::{MatchOutcome, RequestHead};
+use std::sync::Arc;
+
+use crate::compiled::{CompiledListener, CompiledRoute, CompiledVirtualHost, Service};
+use crate::matching::MatchPredicate;
 use crate::matching::hostname::{covers, most_specific};
+use crate::request::RequestHead;
 use crate::tls::TlsTerms;
+
+/// What the matcher found.
+#[derive(Debug, Clone)]
+pub enum MatchOutcome {
+    /// A rule answers.
+    Rule {
+        /// The rule.
+        route: Arc<CompiledRoute>,
+        /// The match that held.
+        predicate: Arc<MatchPredicate>,
+    },
+    /// No listener or no rule fits: 404.
+    NoRule,
+    /// The host belongs to another listener than the one that the handshake chose: 421.
+    Misdirected,
+}
 
 /// The listener that a request came to, seen as a set of virtual hosts.
 #[derive(Debug, Clone, Copy)]

@@ -8,12 +8,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use hyper_util::rt::TokioIo;
 use rustls::server::{Acceptor, ClientHello};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use losses::Losses;
+
+/// One side of an upgraded connection.
+pub type Upgraded = TokioIo<hyper::upgrade::Upgraded>;
 
 /// A client's connection. What was read of it to find out where it belongs is read again first.
 #[derive(Debug)]

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use crate::compiled::{CompiledTcp, Problem};
-use crate::config::{Hostname, StreamListener};
-use crate::exchange::TcpChoice;
+use crate::config::{Hostname, Problem, StreamListener};
+use crate::draw::{CompiledTcp, TcpChoice};
 use crate::matching::hostname::most_specific;
-use crate::server::tcp;
-use crate::tls::{self, TlsTerms};
+use crate::pem;
+use crate::tls::TlsTerms;
 
 /// One Gateway listener of protocol TLS.
 pub struct CompiledStream {
@@ -25,7 +24,7 @@ pub struct CompiledStream {
 impl CompiledStream {
     /// Makes a listener ready. One whose certificates cannot be used has no routes, and says so in `problems`.
     pub fn new(listener: &StreamListener, problems: &mut Vec<Problem>) -> Self {
-        let keys = listener.certificates.as_deref().map(tls::load).transpose();
+        let keys = listener.certificates.as_deref().map(pem::load).transpose();
         let (keys, is_usable) = match keys {
             Ok(keys) => (keys, true),
             Err(error) => {
@@ -54,7 +53,7 @@ impl CompiledStream {
         let found = most_specific(self.hostnames.iter().map(|(hostname, _)| hostname), name);
         let route = found.and_then(|at| self.routes.get(self.hostnames.get(at)?.1));
         match route {
-            Some(route) => tcp::draw(route),
+            Some(route) => route.draw(),
             None => {
                 TcpChoice::Refuse { reason: format!("no route of listener {} has this server name", self.listener) }
             }

@@ -11,12 +11,10 @@ use tokio::io::copy_bidirectional;
 use tokio_util::sync::CancellationToken;
 
 use crate::body::{self, Body};
-use crate::exchange::RequestHead;
 use crate::filters::hop;
-use crate::server::Shared;
-
-/// One side of an upgraded connection.
-pub type Upgraded = TokioIo<hyper::upgrade::Upgraded>;
+use crate::request::RequestHead;
+use crate::shared::Shared;
+use crate::stream::Upgraded;
 
 /// Joins both sides of an upgrade once both are done, and returns the answer for the client. The tunnel ends with
 /// either side, or when `closing` says so.

@@ -4,82 +4,25 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
+use super::answers::{json_answer, not_found, refusal, text_answer, warn};
+use super::app::{App, Call};
 use super::body::Body;
-use super::counters::Counters;
 use super::pods::Onward;
 use super::query::Query;
 use super::route::{ObjectPath, Route};
-use super::trouble::Trouble;
 use super::{discovery, openapi, reads, reviews, scale, swagger, tokens, watching, writes};
-use crate::auth::{Issuer, User};
-use crate::cluster::{Cluster, Target};
+use crate::auth::User;
+use crate::cluster::Target;
 use crate::error::ApiError;
 use crate::kinds::is_built_in;
-use crate::present::{Accepted, Format};
 use crate::resource::Resource;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 3 * 1024 * 1024;
-
-/// Everything that answers requests, whichever way they come.
-pub struct App {
-    /// The state.
-    pub cluster: Arc<Cluster>,
-    /// What was asked so far.
-    pub counters: Counters,
-    /// Ends all watches.
-    pub closing: CancellationToken,
-    /// What goes wrong on purpose.
-    pub trouble: Trouble,
-    /// The bearer token of the administrator.
-    pub token: String,
-    /// Issues the tokens of ServiceAccounts.
-    pub issuer: Issuer,
-}
-
-/// One request, read and taken apart.
-pub struct Call<'a> {
-    /// Who asks.
-    pub user: &'a User,
-    /// The method.
-    pub method: Method,
-    /// The headers.
-    pub headers: &'a HeaderMap,
-    /// The query parameters.
-    pub query: Query,
-    /// The body.
-    pub body: Bytes,
-}
-
-impl Call<'_> {
-    /// A header's text, or nothing.
-    pub fn header(&self, name: header::HeaderName) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
-    }
-
-    /// The media type of the body, without parameters.
-    pub fn media(&self) -> &str {
-        self.header(header::CONTENT_TYPE).split(';').next().unwrap_or("").trim()
-    }
-
-    /// Who asks.
-    pub fn user_agent(&self) -> &str {
-        self.header(header::USER_AGENT)
-    }
-
-    /// What the answer shall look like.
-    ///
-    /// # Errors
-    /// 406 if the server cannot do it.
-    pub fn accepted(&self) -> Result<Accepted, ApiError> {
-        Accepted::parse(self.header(header::ACCEPT))
-    }
-}
 
 impl App {
     /// Answers a request of the administrator; refusals are answers too.
@@ -262,34 +205,6 @@ fn version() -> Value {
     })
 }
 
-/// An answer with a text in JSON or YAML.
-pub fn answer_with(code: StatusCode, media: &str, warnings: &[String], text: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Body::full(text));
-    *response.status_mut() = code;
-    let headers = response.headers_mut();
-    if let Ok(media) = media.parse() {
-        headers.insert(header::CONTENT_TYPE, media);
-    }
-    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
-    for warning in warnings {
-        warn(&mut response, warning);
-    }
-    response
-}
-
-/// Adds a warning to an answer.
-fn warn(response: &mut Response<Body>, warning: &str) {
-    let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-    if let Ok(value) = format!("299 - \"{quoted}\"").parse() {
-        response.headers_mut().append(header::WARNING, value);
-    }
-}
-
-/// The answer to a path of which nobody knows anything.
-fn not_found() -> Response<Body> {
-    answer_with(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", &[], "404 page not found\n")
-}
-
 /// Whether a path is in a group of built-in kinds, where what is missing is told by a Status.
 fn in_built_in_group(path: &str) -> bool {
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
@@ -298,22 +213,4 @@ fn in_built_in_group(path: &str) -> bool {
         Some("apis") => segments.next().is_some_and(is_built_in),
         _ => false,
     }
-}
-
-/// 200 with a JSON text.
-pub fn json_answer(value: &Value) -> Result<Response<Body>, ApiError> {
-    Ok(answer_with(StatusCode::OK, Format::Json.media(), &[], value.to_string()))
-}
-
-fn text_answer(text: &'static str) -> Response<Body> {
-    answer_with(StatusCode::OK, "text/plain; charset=utf-8", &[], text)
-}
-
-/// The answer that a refusal is.
-pub fn refusal(error: &ApiError) -> Response<Body> {
-    let mut response = answer_with(error.code, Format::Json.media(), &error.warnings, error.status().to_string());
-    if let Some(seconds) = error.details.as_ref().and_then(|details| details.retry_after) {
-        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-    }
-    response
 }

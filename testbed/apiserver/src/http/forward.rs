@@ -20,9 +20,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
+use super::app::App;
 use super::body::Body;
-use super::dispatch::App;
-use super::pods::{address, pod};
+use super::pod::{address, pod};
 use super::query::Query;
 use super::route::ObjectPath;
 use crate::auth::User;

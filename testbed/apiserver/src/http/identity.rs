@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header};
 
-use super::dispatch::App;
+use super::app::App;
 use super::route::ObjectPath;
 use crate::auth::{self, AUDIENCE, Attributes, User};
 use crate::digest;

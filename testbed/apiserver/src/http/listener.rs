@@ -15,8 +15,9 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use super::answers::refusal;
+use super::app::App;
 use super::body::Body;
-use super::dispatch::{App, refusal};
 
 /// How long connections may take to finish what they do once the server closes.
 const DRAIN: Duration = Duration::from_secs(1);

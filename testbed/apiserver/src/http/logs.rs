@@ -13,9 +13,10 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use super::answers::answer_with;
+use super::app::App;
 use super::body::Body;
-use super::dispatch::{App, answer_with};
-use super::pods::{object, pod};
+use super::pod::{object, pod};
 use super::query::Query;
 use super::route::ObjectPath;
 use crate::auth::User;

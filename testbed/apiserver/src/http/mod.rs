@@ -1,5 +1,7 @@
 //! HTTP: from requests to the cluster and back.
 
+mod answers;
+mod app;
 mod body;
 mod counters;
 mod decode;
@@ -12,6 +14,7 @@ mod listener;
 mod logs;
 mod messages;
 mod openapi;
+mod pod;
 mod pods;
 mod proxy;
 mod query;
@@ -26,9 +29,9 @@ mod trouble;
 mod watching;
 mod writes;
 
+pub use app::App;
 pub use body::Body;
 pub use counters::RequestCount;
-pub use dispatch::App;
 pub use disturb::Disturbance;
 pub use listener::Listener;
 pub use service::InProcess;

@@ -3,8 +3,8 @@
 use http::Response;
 use serde_json::{Map, Value, json};
 
+use super::answers::json_answer;
 use super::body::Body;
-use super::dispatch::json_answer;
 use super::messages;
 use crate::digest;
 use crate::error::ApiError;

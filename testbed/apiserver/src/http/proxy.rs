@@ -9,9 +9,9 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use super::app::App;
 use super::body::Body;
-use super::dispatch::App;
-use super::pods::{address, pod};
+use super::pod::{address, pod};
 use super::route::{ObjectPath, Route};
 use crate::auth::User;
 use crate::error::ApiError;

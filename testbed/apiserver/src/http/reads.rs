@@ -2,8 +2,9 @@
 
 use http::{Response, StatusCode};
 
+use super::answers::answer_with;
+use super::app::{App, Call};
 use super::body::Body;
-use super::dispatch::{App, Call, answer_with};
 use crate::cluster::{Continue, Target};
 use crate::error::ApiError;
 use crate::present::{self, ListMeta};

@@ -3,9 +3,10 @@
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
+use super::answers::answer_with;
+use super::app::{App, Call};
 use super::body::Body;
 use super::decode::Encoding;
-use super::dispatch::{App, Call, answer_with};
 use super::writes;
 use crate::cluster::{Draft, PatchKind, Target};
 use crate::error::{ApiError, StatusCause};

@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{Request, Response};
 
+use super::app::App;
 use super::body::Body;
-use super::dispatch::App;
 
 /// Answers requests within the process: for `kube::Client::new(server.service(), "default")`. It asks for no token.
 #[derive(Clone)]

@@ -3,8 +3,9 @@
 use http::{Response, StatusCode, header};
 use serde_json::{Map, Value, json};
 
+use super::answers::{answer_with, json_answer};
+use super::app::Call;
 use super::body::Body;
-use super::dispatch::{Call, answer_with, json_answer};
 use super::openapi;
 use crate::error::ApiError;
 use crate::kinds::Registry;

@@ -4,9 +4,10 @@ use http::{Method, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::answers::answer_with;
+use super::app::{App, Call};
 use super::body::Body;
 use super::decode::Encoding;
-use super::dispatch::{App, Call, answer_with};
 use crate::auth::{AUDIENCE, Bound};
 use crate::cluster::Target;
 use crate::error::{ApiError, StatusCause};

@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::app::{App, Call};
 use super::body::Body;
-use super::dispatch::{App, Call};
 use super::disturb::{Disturbance, Disturbed};
 use super::query::WatchOptions;
 use crate::cluster::{Cluster, Target};

@@ -3,9 +3,10 @@
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
+use super::answers::answer_with;
+use super::app::{App, Call};
 use super::body::Body;
 use super::decode::Encoding;
-use super::dispatch::{App, Call, answer_with};
 use crate::cluster::{DeleteOptions, Deleted, Draft, PatchKind, Propagation, Target, WriteOptions, Written};
 use crate::error::ApiError;
 use crate::meta;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
-use super::validation::bad_name;
+use super::names::bad_name;
 use crate::error::StatusCause;
 use crate::meta;
 use crate::resource::NameRule;

@@ -1,9 +1,9 @@
 //! Defaults of built-in kinds that no schema can say.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{crd, empty, network, policies, workloads};
-use crate::meta;
+use crate::meta::{self, set_default};
 use crate::resource::Resource;
 
 /// Fills in the defaults of a built-in kind; custom kinds have theirs in their schemas.
@@ -23,13 +23,6 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         _ => {}
     }
     empty::leave_out(resource, object);
-}
-
-/// Sets a member unless it is there.
-pub fn set_default(map: &mut Map<String, Value>, field: &str, value: impl Into<Value>) {
-    if map.get(field).is_none_or(Value::is_null) {
-        map.insert(field.to_owned(), value.into());
-    }
 }
 
 fn namespace(object: &mut Value) {

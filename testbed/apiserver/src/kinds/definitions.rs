@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::crd::{is_established, objects_of};
-use super::validation::bad_name;
+use super::names::bad_name;
 use crate::error::StatusCause;
 use crate::jsonpath::JsonPath;
 use crate::meta;

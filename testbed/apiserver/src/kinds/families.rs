@@ -4,9 +4,8 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value, json};
 
-use super::defaults::set_default;
 use crate::error::StatusCause;
-use crate::meta;
+use crate::meta::{self, set_default};
 
 const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];

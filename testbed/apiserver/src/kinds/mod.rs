@@ -7,6 +7,7 @@ pub mod definitions;
 pub mod empty;
 pub mod events;
 pub mod families;
+pub mod names;
 pub mod naming;
 pub mod network;
 pub mod policies;

@@ -5,11 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Map, Value, json};
 
-use super::defaults::set_default;
+use super::names::bad_name;
 use super::services;
-use super::validation::bad_name;
 use crate::error::StatusCause;
-use crate::meta;
+use crate::meta::{self, set_default};
 use crate::resource::NameRule;
 
 /// First and last address of 10.96.0.0/12 that Services get; the first ones are kept for the cluster itself.

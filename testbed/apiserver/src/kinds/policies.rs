@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::defaults::set_default;
 use crate::error::StatusCause;
-use crate::meta;
+use crate::meta::{self, set_default};
 use crate::schema::cel::{Engine, KubeCel};
 
 /// The API group of admission.

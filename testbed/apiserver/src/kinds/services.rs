@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::validation::{bad_name, is_label_value, is_qualified_name};
+use super::names::{bad_name, is_label_value, is_qualified_name};
 use crate::error::StatusCause;
 use crate::meta;
 use crate::resource::NameRule;

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::defaults::set_default;
-use crate::meta;
+use crate::meta::{self, set_default};
 
 /// Fills in a Pod's defaults.
 pub fn default_pod(object: &mut Value) {

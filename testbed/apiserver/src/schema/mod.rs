@@ -6,22 +6,23 @@
 pub mod builtin;
 mod cause;
 pub(crate) mod cel;
-mod closest;
 mod correlate;
 mod defaults;
 mod embedded;
 mod example;
 mod formats;
 mod meta;
+mod metadata;
 pub(crate) mod node;
 mod path;
 mod prune;
+mod read;
+mod rules;
 pub(crate) mod structural;
 #[cfg(test)]
 mod tests;
 mod unique;
 mod validate;
-mod values;
 
 use serde_json::{Value, json};
 
@@ -122,7 +123,7 @@ impl CompiledSchema {
                 causes.push(Cause::invalid(path::NO_FIELD.to_owned(), &json!(null), RULES_NOT_CHECKED));
             }
         } else {
-            cel::check(&self.root, object, old, &mut causes);
+            rules::check(&self.root, object, old, &mut causes);
         }
         causes
     }
@@ -130,7 +131,7 @@ impl CompiledSchema {
     /// The first value within metadata that is of another type than its field. Metadata is decoded as such, also that of
     /// embedded resources, before any schema is looked at.
     pub fn malformed_metadata(&self, object: &Value) -> Option<Cause> {
-        embedded::malformed_metadata(&self.root, object, &Path::ROOT)
+        metadata::malformed_metadata(&self.root, object, &Path::ROOT)
     }
 
     /// An object that has every declared field: what `kubectl explain` would list, as an instance. It need not be valid.

@@ -1,11 +1,14 @@
 //! The compiled form of a structural schema: one tree that pruning, defaulting, validation and server-side apply share.
 
+mod values;
+
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::SchemaError;
 use super::cel::Rule;
-use super::values::ValueRules;
+use super::read::{flag, malformed, strings, text};
+use values::ValueRules;
 
 /// What a value has to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -218,21 +221,4 @@ impl Node {
             node.visit(&below("additionalProperties"), visitor);
         }
     }
-}
-
-pub(crate) fn malformed(at: &str, what: impl Into<String>) -> SchemaError {
-    SchemaError::Malformed { at: at.to_owned(), what: what.into() }
-}
-
-pub(crate) fn flag(map: &Map<String, Value>, name: &str) -> bool {
-    map.get(name).and_then(Value::as_bool).unwrap_or(false)
-}
-
-pub(crate) fn text(map: &Map<String, Value>, name: &str) -> Option<String> {
-    map.get(name).and_then(Value::as_str).map(str::to_owned)
-}
-
-pub(crate) fn strings(map: &Map<String, Value>, name: &str) -> Vec<String> {
-    let items = map.get(name).and_then(Value::as_array);
-    items.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::cause::Cause;
 use super::formats::regex;
-use super::node::{flag, text};
+use super::read::{flag, text};
 
 /// Every violation of a schema. The fields are paths from its root, such as `properties[spec].type`.
 pub fn check(schema: &Value) -> Vec<Cause> {

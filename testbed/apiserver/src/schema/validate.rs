@@ -1,16 +1,18 @@
 //! Value validation: types, required fields, limits and the logical operators.
 
+mod closest;
+
 use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value, json};
 
 use super::cause::Cause;
-use super::closest::closest;
 use super::correlate::{old_item, old_member};
 use super::embedded;
 use super::formats::{has_format, regex};
 use super::node::{Kind, Node};
 use super::path::{NO_FIELD, Path};
+use closest::closest;
 
 /// Checks a value; what is unchanged from its old value is not held against a schema that became stricter since.
 pub(crate) fn check(node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>, causes: &mut Vec<Cause>) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::kinds::validation::{is_label_value, is_qualified_name};
+use crate::kinds::names::{is_label_value, is_qualified_name};
 use crate::meta;
 
 /// All requirements must hold; none admits everything.

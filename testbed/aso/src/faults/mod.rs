@@ -12,20 +12,7 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
-use crate::behaviour::Seam;
-
-/// A named misbehaviour.
-#[derive(Clone, Copy, Debug)]
-pub struct Fault {
-    /// Stable name, in kebab case.
-    pub name: &'static str,
-    /// What the implementation does wrong, as one sentence.
-    pub summary: &'static str,
-    /// IDs of the requirements that it breaks.
-    pub clauses: &'static [&'static str],
-    /// Where it sits.
-    pub seam: Seam,
-}
+use crate::behaviour::Fault;
 
 /// Every fault.
 pub fn catalogue() -> impl Iterator<Item = &'static Fault> {

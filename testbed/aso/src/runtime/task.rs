@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use gateproof_runtime::behaviour::Spoiler;
 use jiff::Timestamp;
 
 use super::{Shared, writes::Writer};
 use crate::{
     arm::{Outcome, Request},
-    behaviour::Spoiler,
     decide::{Again, Decision, Memory, Seen},
     world::{Facts, Key, World, observe},
 };

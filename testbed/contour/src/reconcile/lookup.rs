@@ -115,7 +115,7 @@ pub(super) fn certificate(snapshot: &Snapshot, of: &str, reference: &str) -> Res
     }
     let certificate =
         Certificate { chain_pem: pem(secret, "tls.crt")?, key_pem: Sensitive::new(pem(secret, "tls.key")?) };
-    match gateproof_proxy::tls::load(std::slice::from_ref(&certificate)) {
+    match gateproof_proxy::pem::load(std::slice::from_ref(&certificate)) {
         Ok(_) => Ok(certificate),
         Err(why) => Err(Unusable::Invalid(why.to_string())),
     }
@@ -124,7 +124,7 @@ pub(super) fn certificate(snapshot: &Snapshot, of: &str, reference: &str) -> Res
 /// The bundle of authorities of a Secret, in PEM.
 pub(super) fn authorities(snapshot: &Snapshot, of: &str, reference: &str) -> Result<String, Unusable> {
     let bundle = pem(secret(snapshot, of, reference)?, "ca.crt")?;
-    match gateproof_proxy::reencrypt::bundle(&bundle) {
+    match gateproof_proxy::pem::bundle(&bundle) {
         Ok(_) => Ok(bundle),
         Err(why) => Err(Unusable::Invalid(format!("its ca.crt is no bundle of certificates: {why}"))),
     }

@@ -1,6 +1,6 @@
 //! An upgraded connection, frame by frame (RFC 6455, section 5.2).
 
-use gateproof_proxy::tunnel::Upgraded;
+use gateproof_proxy::stream::Upgraded;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy};
 
 /// The largest payload that is looked at; the connection ends at a larger one.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gateproof_proxy::Config;
+use serde_json::Value;
 
 use super::{
     Fault, Seam,
@@ -12,12 +13,34 @@ use crate::{
     runtime::seams::Seen,
     snapshot::{Kind, Object, ObjectKey, Snapshot},
     status::{Condition, DesiredStatus, StatusUpdate, Truth},
-    variants::limits,
 };
+
+/// The most matches of a route, the longest hostname, and the longest name of a Gateway.
+const MATCHES: usize = 100;
+const HOSTNAME: usize = 200;
+pub(crate) const NAME: usize = 200;
+
+/// Whether a route is beyond limits that a controller may have: matches, length of hostnames, pauses between tries.
+pub(crate) fn is_beyond(snapshot: &Snapshot, update: &StatusUpdate) -> bool {
+    let ObjectKey { namespace, name } = &update.key;
+    update.kind == Kind::HttpRoute
+        && snapshot.get(update.kind, namespace, name).is_some_and(|route| is_large(&route.raw))
+}
+
+/// Whether it is a large one.
+pub(crate) fn is_large(route: &Value) -> bool {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let rules = list(&route["spec"]["rules"]);
+    let matches: usize = rules.iter().map(|rule| list(&rule["matches"]).len()).sum();
+    let hostnames = list(&route["spec"]["hostnames"]);
+    matches > MATCHES
+        || hostnames.iter().any(|host| host.as_str().is_some_and(|host| host.len() > HOSTNAME))
+        || rules.iter().any(|rule| rule["retry"]["backoff"].is_string())
+}
 
 /// Refuses routes beyond limits of its own.
 fn refuse_in_words(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
-    for update in statuses.iter_mut().filter(|update| limits::is_beyond(seen.snapshot, update)) {
+    for update in statuses.iter_mut().filter(|update| is_beyond(seen.snapshot, update)) {
         for parent in parents(std::slice::from_mut(update)) {
             set(&mut parent.conditions, "Accepted", Truth::False, "UnsupportedValue");
         }
@@ -26,7 +49,7 @@ fn refuse_in_words(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
 
 /// Never comes to an end with Gateways of long names.
 fn leave_unfinished(statuses: &mut [StatusUpdate]) {
-    for update in statuses.iter_mut().filter(|update| update.key.name.len() > limits::NAME) {
+    for update in statuses.iter_mut().filter(|update| update.key.name.len() > NAME) {
         for conditions in own(std::slice::from_mut(update), Kind::Gateway) {
             set(conditions, "Programmed", Truth::False, "Pending");
         }
@@ -37,9 +60,9 @@ fn leave_unfinished(statuses: &mut [StatusUpdate]) {
 fn cut_names(seen: Seen<'_>, config: &mut Config) {
     let mut known = BTreeSet::new();
     let mut named: Vec<ObjectKey> = seen.snapshot.all(Kind::Gateway).map(|gateway| gateway.key()).collect();
-    named.retain(|key| key.name.len() > limits::NAME);
+    named.retain(|key| key.name.len() > NAME);
     named.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-    named.retain(|key| !known.insert((key.namespace.clone(), key.name[..limits::NAME].to_owned())));
+    named.retain(|key| !known.insert((key.namespace.clone(), key.name[..NAME].to_owned())));
     serve_no_routes(seen, config, &named);
 }
 

@@ -22,7 +22,7 @@ mod infrastructure;
 mod kept;
 mod lacking;
 mod layer_4;
-mod limits;
+pub(crate) mod limits;
 mod listener_filters;
 mod listener_sets;
 mod own_certificates;

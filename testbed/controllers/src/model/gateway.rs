@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{GatewayTls, ListenerFilters, ParentRef};
+use super::{CertificateRef, GatewayTls, ListenerFilters, ParentRef};
 
 /// `GatewayClass.spec`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -127,26 +127,6 @@ pub struct ListenerTls {
     pub mode: Option<String>,
     /// References to the certificates to serve.
     pub certificate_refs: Vec<CertificateRef>,
-}
-
-/// A reference to a certificate.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct CertificateRef {
-    /// API group, empty for core.
-    pub group: String,
-    /// Kind, `Secret` by default.
-    pub kind: String,
-    /// Name of the referent.
-    pub name: String,
-    /// Namespace of the referent, that of the listener's own object when absent.
-    pub namespace: Option<String>,
-}
-
-impl Default for CertificateRef {
-    fn default() -> Self {
-        Self { group: String::new(), kind: "Secret".into(), name: String::new(), namespace: None }
-    }
 }
 
 /// `listeners[].allowedRoutes`.

@@ -3,6 +3,7 @@
 //! Only the fields that decide something are here. Everything is optional where the CRD lets it be absent, so that an
 //! object of any served version parses; whether a value makes sense is the reconciler's question, not the parser's.
 
+mod certificate;
 mod clients;
 mod core;
 mod gateway;
@@ -16,11 +17,12 @@ pub use self::core::{
     Certificate, CrdView, EndpointSliceView, NamespaceView, SecretView, ServicePort, ServiceSpec, SliceEndpoint,
     SlicePort,
 };
+pub use certificate::CertificateRef;
 pub use clients::{
     ClientAuthorityRef, FrontendTls, FrontendValidation, GatewayBackendTls, GatewayTls, PortTls, PortValidation,
 };
 pub use gateway::{
-    AddressRequest, AllowedListeners, AllowedRoutes, CertificateRef, GatewayClassSpec, GatewaySpec, GrantFrom,
+    AddressRequest, AllowedListeners, AllowedRoutes, GatewayClassSpec, GatewaySpec, GrantFrom,
     GrantSpec, GrantTo, Infrastructure, LabelSelector, Listener, ListenerSetSpec, ListenerTls, RouteKind,
     RouteNamespaces, SelectorRequirement,
 };

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use gateproof_proxy::reencrypt::bundle;
+use gateproof_proxy::pem::bundle;
 use serde::Deserialize;
 
 /// `BackendTLSPolicy.spec`.

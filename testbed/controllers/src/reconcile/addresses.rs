@@ -3,7 +3,7 @@ use std::{
     net::Ipv4Addr,
 };
 
-use super::gateway::Scoped;
+use super::scope::Scoped;
 use crate::{
     model::{AddressRequest, GatewaySpec, Listener},
     settings::Settings,

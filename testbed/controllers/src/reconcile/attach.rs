@@ -2,6 +2,7 @@ use gateproof_proxy::config::{Hostname, Route, TcpBackend};
 
 use super::{
     gateway::Gateway,
+    grants::lets_in,
     grpcroute, hostname,
     httproute::{self, Judged},
     listener::Listener,
@@ -9,7 +10,7 @@ use super::{
     verdict::Verdict,
 };
 use crate::{
-    model::{GATEWAY_GROUP, ParentRef, RouteKind, RouteNamespaces},
+    model::{GATEWAY_GROUP, ParentRef, RouteKind},
     snapshot::{Kind, Object, Snapshot},
 };
 
@@ -182,24 +183,4 @@ fn attach(
         return Err(Verdict::no("NoMatchingListenerHostname", message));
     }
     Ok(places)
-}
-
-/// Whether an object of the namespace `from` may attach to one of the namespace `to`.
-pub(super) fn lets_in(
-    snapshot: &Snapshot,
-    namespaces: &RouteNamespaces,
-    unless_said: &str,
-    to: &str,
-    from: &str,
-) -> bool {
-    match namespaces.from.as_deref().unwrap_or(unless_said) {
-        "All" => true,
-        "Same" => to == from,
-        "Selector" => {
-            let labels = snapshot.namespace("", from).map(|(object, _)| &object.meta.labels);
-            let selector = namespaces.selector.as_ref();
-            selector.zip(labels).is_some_and(|(selector, labels)| selector.matches(labels))
-        }
-        _ => false,
-    }
 }

@@ -3,8 +3,8 @@ use std::net::{IpAddr, SocketAddr};
 use gateproof_proxy::config::{BackendTarget, BackendTls};
 
 use super::{
+    encryption,
     grants::{From, To, permitted},
-    policies,
     verdict::Problem,
 };
 use crate::{
@@ -82,7 +82,7 @@ pub(crate) fn resolve(
     let Some(&port) = of_number.first() else {
         return Err(Problem::new("BackendNotFound", format!("{what}: the Service has no such port")));
     };
-    let tls = policies::encryption(snapshot, to_namespace, &reference.name, port);
+    let tls = encryption::of_port(snapshot, to_namespace, &reference.name, port);
     let h2c = spoken(kind, port, tls.is_some())
         .map_err(|why| Problem::new("UnsupportedProtocol", format!("{what}: {why}")))?;
     let endpoints = endpoints(snapshot, to_namespace, &reference.name, service, port);

@@ -5,43 +5,18 @@ use std::{
 
 use super::{
     addresses::{self, SUPPORTED_TYPE},
-    attach::Routes,
-    class::Class,
     clients, installed,
     listener::{self, Listener},
-    listener_set::{self, Set},
-    verdict::{Problem, Verdict, resolved_refs},
+    scope::Scoped,
+    sets::{self, Set},
+    verdict::{Problem, Verdict},
 };
 use crate::{
     model::{Certificate, FrontendTls, GatewaySpec},
     settings::Settings,
-    snapshot::{Addresses, Assigned, Bind, Kind, Object, Snapshot},
-    status::{Condition, DesiredStatus, GatewayAddress, ListenerStatus, StatusUpdate},
+    snapshot::{Addresses, Assigned, Bind, Object, Snapshot},
+    status::GatewayAddress,
 };
-
-/// A Gateway whose class exists, is ours and is accepted. Any other Gateway is not touched at all.
-pub(crate) struct Scoped<'a> {
-    pub(crate) object: &'a Object,
-    pub(crate) spec: &'a GatewaySpec,
-}
-
-impl Scoped<'_> {
-    pub(crate) fn uid(&self) -> &str {
-        &self.object.meta.uid
-    }
-}
-
-/// The Gateways in scope, oldest first.
-pub(crate) fn in_scope<'a>(snapshot: &'a Snapshot, classes: &[Class<'_>]) -> Vec<Scoped<'a>> {
-    let accepted = |name: &str| classes.iter().any(|class| class.object.meta.name == name && class.accepted.is_true());
-    let mut gateways: Vec<_> = snapshot
-        .gateways()
-        .filter(|(_, spec)| accepted(&spec.gateway_class_name))
-        .map(|(object, spec)| Scoped { object, spec })
-        .collect();
-    gateways.sort_by_key(|gateway| gateway.object.meta.precedence());
-    gateways
-}
 
 /// A Gateway in scope with everything that its own spec decides.
 pub(crate) struct Gateway<'a> {
@@ -54,7 +29,7 @@ pub(crate) struct Gateway<'a> {
     /// Whether there are addresses and room for it.
     pub(super) placed: Verdict,
     /// Whether it has the addresses that it asks for, or one if it asks for none.
-    assigned: Verdict,
+    pub(super) assigned: Verdict,
     /// The addresses that the data plane serves it on; none if it is refused or not placed.
     pub(crate) addresses: Vec<Ipv4Addr>,
     /// Whether it asks for addresses.
@@ -62,9 +37,9 @@ pub(crate) struct Gateway<'a> {
     /// From where each of them is reached; nothing where the definitions have no place for that.
     routability: Option<BTreeMap<Ipv4Addr, String>>,
     /// Whether clients without a valid certificate get through, where one is asked for.
-    falls_back: bool,
+    pub(super) falls_back: bool,
     /// What it shows to backends that ask for a certificate, or why it has nothing to show; nothing where it is to show none.
-    client: Option<Result<Certificate, Problem>>,
+    pub(super) client: Option<Result<Certificate, Problem>>,
 }
 
 impl Gateway<'_> {
@@ -74,7 +49,7 @@ impl Gateway<'_> {
     }
 
     /// An address as the status has it.
-    fn published(&self, address: Ipv4Addr, settings: &Settings) -> GatewayAddress {
+    pub(super) fn published(&self, address: Ipv4Addr, settings: &Settings) -> GatewayAddress {
         let routability = self.routability.as_ref().map(|of| of.get(&address).cloned().unwrap_or_default());
         match settings.names && !self.asks {
             true => GatewayAddress { r#type: "Hostname".into(), value: settings.name(address), routability },
@@ -102,7 +77,7 @@ pub(crate) fn review<'a>(
         let admitted = accepted(spec, &listeners, |listener| &listener.admitted).is_true();
         let accepted = accepted(spec, &listeners, |listener| &listener.accepted);
         // Those of others have no say in what becomes of the Gateway itself.
-        let (sets, added) = listener_set::review(scoped, snapshot, settings, &binds);
+        let (sets, added) = sets::review(scoped, snapshot, settings, &binds);
         listeners.extend(added);
         let mut placed = placed(assigned, settings);
         if admitted
@@ -216,72 +191,4 @@ pub(super) fn programmed_listener(gateway: &Gateway<'_>, listener: &Listener<'_>
     } else {
         Verdict::unknown("Pending", "Waiting for the data plane")
     }
-}
-
-fn programmed(gateway: &Gateway<'_>, listeners: &[Verdict]) -> Verdict {
-    if !gateway.accepted.is_true() {
-        return Verdict::no("Invalid", &gateway.accepted.message);
-    }
-    if !gateway.placed.is_true() {
-        return gateway.placed.clone();
-    }
-    if listeners.iter().any(Verdict::is_true) {
-        return Verdict::yes("Programmed", "The data plane serves the Gateway");
-    }
-    match listeners.iter().find(|verdict| !verdict.is_false()) {
-        Some(pending) => pending.clone(),
-        None => Verdict::no("Invalid", "No listener can be served"),
-    }
-}
-
-pub(crate) fn statuses(
-    gateways: &[Gateway<'_>],
-    routes: &Routes<'_>,
-    snapshot: &Snapshot,
-    settings: &Settings,
-) -> Vec<StatusUpdate> {
-    // Older releases know no such condition.
-    let says_resolved = installed::is_since(snapshot, 5);
-    let says_assigned = installed::is_since(snapshot, 7);
-    let counts_sets = installed::is_served(snapshot, Kind::ListenerSet);
-    let status = |(index, gateway): (usize, &Gateway<'_>)| {
-        let own: Vec<&Listener<'_>> = gateway.listeners.iter().filter(|listener| listener.set.is_none()).collect();
-        let verdicts: Vec<Verdict> =
-            own.iter().map(|listener| programmed_listener(gateway, listener, snapshot)).collect();
-        let listeners = own.iter().zip(&verdicts).enumerate().map(|(at, (listener, programmed))| ListenerStatus {
-            name: listener.name().to_owned(),
-            supported_kinds: listener.kinds.clone(),
-            attached_routes: routes.attached(index, at),
-            conditions: listener.conditions(programmed),
-        });
-        StatusUpdate {
-            kind: Kind::Gateway,
-            key: gateway.object.key(),
-            generation: gateway.object.meta.generation,
-            controller_name: settings.controller_name.clone(),
-            status: DesiredStatus::Gateway {
-                conditions: [
-                    Some(gateway.accepted.condition("Accepted")),
-                    Some(programmed(gateway, &verdicts).condition("Programmed")),
-                    says_assigned.then(|| gateway.assigned.condition("AddressesAssigned")),
-                    gateway.client.as_ref().filter(|_| says_resolved).map(|client| {
-                        let problems = client.as_ref().err().map(std::slice::from_ref).unwrap_or_default();
-                        resolved_refs(problems).condition("ResolvedRefs")
-                    }),
-                    gateway.falls_back.then(|| {
-                        let why = "A mode lets clients through that show no valid certificate";
-                        Condition::new("InsecureFrontendValidationMode", true, "ConfigurationChanged", why)
-                    }),
-                ]
-                .into_iter()
-                .flatten()
-                .collect(),
-                addresses: gateway.addresses.iter().map(|address| gateway.published(*address, settings)).collect(),
-                listeners: listeners.collect(),
-                attached_listener_sets: counts_sets.then(|| listener_set::attached(gateway)),
-            },
-        }
-        .stamped()
-    };
-    gateways.iter().enumerate().map(status).collect()
 }

@@ -1,4 +1,4 @@
-use crate::snapshot::Snapshot;
+use crate::{model::RouteNamespaces, snapshot::Snapshot};
 
 /// One end of a reference that a ReferenceGrant speaks about.
 #[derive(Clone, Copy, Debug)]
@@ -31,4 +31,24 @@ pub(crate) fn permitted(snapshot: &Snapshot, from: From<'_>, to: To<'_>) -> bool
             });
             is_from && is_to
         })
+}
+
+/// Whether an object of the namespace `from` may attach to one of the namespace `to`.
+pub(super) fn lets_in(
+    snapshot: &Snapshot,
+    namespaces: &RouteNamespaces,
+    unless_said: &str,
+    to: &str,
+    from: &str,
+) -> bool {
+    match namespaces.from.as_deref().unwrap_or(unless_said) {
+        "All" => true,
+        "Same" => to == from,
+        "Selector" => {
+            let labels = snapshot.namespace("", from).map(|(object, _)| &object.meta.labels);
+            let selector = namespaces.selector.as_ref();
+            selector.zip(labels).is_some_and(|(selector, labels)| selector.matches(labels))
+        }
+        _ => false,
+    }
 }

@@ -2,17 +2,13 @@ use gateproof_proxy::config::{PathMatch, RequestMatch, Route, RouteId, Timeouts,
 
 use super::{
     filters,
-    httproute::{Dropped, Judged, backend, expression, failing, field},
+    httproute::{Dropped, Judged, UNAVAILABLE, backend, expression, failing, field},
     verdict::Problem,
 };
 use crate::{
     model::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch},
     snapshot::{Kind, Object, Snapshot},
 };
-
-/// What a call is answered with, as HTTP says it, where its backend or filter cannot be followed: clients take it for
-/// `UNAVAILABLE`.
-pub(super) const UNAVAILABLE: u16 = 503;
 
 /// Judges a GRPCRoute rule by rule. A rule is one of HTTP over calls: the data plane has no others.
 pub(crate) fn judge(snapshot: &Snapshot, route: &Object, spec: &GrpcRouteSpec) -> Judged<Route> {

@@ -6,13 +6,17 @@ use gateproof_proxy::config::{
 use regex::Regex;
 
 use super::{
-    backends, filters, grpcroute, installed,
+    backends, filters, installed,
     verdict::{Problem, Verdict},
 };
 use crate::{
     model::{BackendRef, HttpMatch, HttpRouteSpec, HttpRule, NameMatch},
     snapshot::{Kind, Object, Snapshot},
 };
+
+/// What a call is answered with, as HTTP says it, where its backend or filter cannot be followed: clients take it for
+/// `UNAVAILABLE`.
+pub(super) const UNAVAILABLE: u16 = 503;
 
 /// What a route's own spec and references come to, whatever its parents are.
 #[derive(Debug)]
@@ -151,7 +155,7 @@ pub(super) fn backend(
 ) -> Result<Backend, Dropped> {
     let id = backends::describe(route, reference);
     let weight = reference.weight.unwrap_or(1);
-    let broken = if kind == Kind::GrpcRoute { grpcroute::UNAVAILABLE } else { 500 };
+    let broken = if kind == Kind::GrpcRoute { UNAVAILABLE } else { 500 };
     let translated = filters::translate(snapshot, kind, route, &reference.filters);
     let target = match backends::resolve(snapshot, kind, route, reference) {
         Ok(to) if to.endpoints.is_empty() => {

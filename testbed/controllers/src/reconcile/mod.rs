@@ -9,9 +9,11 @@ mod certificates;
 mod class;
 mod clients;
 mod config;
+mod encryption;
 mod features;
 mod filters;
 mod gateway;
+mod gateway_status;
 mod grants;
 mod grpcroute;
 mod hostname;
@@ -23,6 +25,8 @@ mod listener_filters;
 mod listener_set;
 mod parents;
 mod policies;
+mod scope;
+mod sets;
 mod tcproute;
 pub(crate) mod verdict;
 
@@ -57,7 +61,7 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
     let narrowed = authorities::narrowed(snapshot, settings);
     let snapshot = narrowed.as_ref().unwrap_or(snapshot);
     let classes = class::review(snapshot, settings);
-    let in_scope = gateway::in_scope(snapshot, &classes);
+    let in_scope = scope::in_scope(snapshot, &classes);
     let addresses = addresses::allocate(&in_scope, &snapshot.addresses, settings);
     let gateways = gateway::review(&in_scope, snapshot, settings, &addresses);
     let mut routes = attach::routes(snapshot, &gateways);
@@ -66,7 +70,7 @@ pub fn reconcile(snapshot: &Snapshot, settings: &Settings) -> Outcome {
     }
 
     let mut statuses = class::statuses(&classes, settings);
-    statuses.extend(gateway::statuses(&gateways, &routes, snapshot, settings));
+    statuses.extend(gateway_status::statuses(&gateways, &routes, snapshot, settings));
     statuses.extend(listener_set::statuses(&gateways, &routes, snapshot, settings));
     statuses.extend(parents::statuses(&routes, settings));
     statuses.extend(policies::statuses(snapshot, &gateways, &routes, settings));

@@ -1,37 +1,17 @@
 //! Controllers with limits of their own, which say so.
 
 use gateproof_proxy::Config;
-use serde_json::Value;
 
 use super::{Place, Variant, say::say};
 use crate::{
-    faults::tools,
+    faults::{
+        limits::{NAME, is_beyond, is_large},
+        tools,
+    },
     runtime::seams::{ConfigSeam, Seen, StatusesSeam},
     snapshot::{Kind, ObjectKey, Snapshot},
     status::{DesiredStatus, StatusUpdate, Truth},
 };
-
-/// The most matches of a route, the longest hostname, and the longest name of a Gateway.
-const MATCHES: usize = 100;
-const HOSTNAME: usize = 200;
-pub(crate) const NAME: usize = 200;
-
-/// Whether a route is beyond limits that a controller may have: matches, length of hostnames, pauses between tries.
-pub(crate) fn is_beyond(snapshot: &Snapshot, update: &StatusUpdate) -> bool {
-    let ObjectKey { namespace, name } = &update.key;
-    update.kind == Kind::HttpRoute
-        && snapshot.get(update.kind, namespace, name).is_some_and(|route| is_large(&route.raw))
-}
-
-fn is_large(route: &Value) -> bool {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let rules = list(&route["spec"]["rules"]);
-    let matches: usize = rules.iter().map(|rule| list(&rule["matches"]).len()).sum();
-    let hostnames = list(&route["spec"]["hostnames"]);
-    matches > MATCHES
-        || hostnames.iter().any(|host| host.as_str().is_some_and(|host| host.len() > HOSTNAME))
-        || rules.iter().any(|rule| rule["retry"]["backoff"].is_string())
-}
 
 struct HasLimits;
 

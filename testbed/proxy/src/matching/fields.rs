@@ -3,7 +3,6 @@
 use http::HeaderMap;
 use regex::Regex;
 
-use super::path::whole;
 use crate::config::{FieldMatch, ValueMatch};
 
 /// A condition on a header or a query parameter.
@@ -61,6 +60,12 @@ impl ValuePredicate {
             Self::All(all) => all.iter().all(|one| one.holds(value)),
         }
     }
+}
+
+/// A regular expression that matches whole texts only.
+pub fn whole(pattern: &str) -> Result<Regex, regex::Error> {
+    Regex::new(pattern)?;
+    Regex::new(&format!("^(?:{pattern})$"))
 }
 
 /// Compiles conditions; of those whose names are the same by `same` only the first counts.

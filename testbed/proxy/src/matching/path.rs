@@ -2,6 +2,7 @@
 
 use regex::Regex;
 
+use super::fields::whole;
 use super::rpc::RpcPredicate;
 use crate::config::PathMatch;
 
@@ -55,10 +56,4 @@ pub fn trim_prefix(prefix: &str) -> &str {
 /// Whether the elements of `prefix` are the first elements of `path`. `prefix` has no trailing slash.
 pub fn is_element_prefix(prefix: &str, path: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/') || (rest.is_empty() && !prefix.is_empty()))
-}
-
-/// A regular expression that matches whole texts only.
-pub fn whole(pattern: &str) -> Result<Regex, regex::Error> {
-    Regex::new(pattern)?;
-    Regex::new(&format!("^(?:{pattern})$"))
 }

@@ -10,11 +10,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, http, tcp, tls};
+use super::{http, tcp, tls};
 use crate::answer::Client;
 use crate::compiled::{CompiledVirtualHost, ListenerKey, Service};
 use crate::exchange::{Connection, Hello, TcpChoice};
 use crate::matching::hostname::most_specific;
+use crate::shared::Shared;
 use crate::stream::Stream;
 use crate::streams::CompiledStream;
 use crate::tls::TlsTerms;
@@ -115,7 +116,7 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
         // Nobody can connect to it.
         Service::Udp(_) => {}
         Service::Tcp(service) => {
-            let choice = shared.exchange.on_tcp(&connection, tcp::draw(service));
+            let choice = shared.exchange.on_tcp(&connection, service.draw());
             let serve = async {
                 if let Some((stream, choice)) = shared.exchange.serve_tcp(&connection, stream.into(), choice).await {
                     tcp::carry_out(stream, choice).await;

@@ -7,29 +7,12 @@ use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::compiled::CompiledTcp;
-use crate::config::TcpTarget;
-use crate::exchange::TcpChoice;
+use crate::draw::TcpChoice;
 use crate::reencrypt;
 use crate::stream::Stream;
 
 /// How long a backend may take for its part of the handshake.
 const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
-
-/// Draws what becomes of the next connection.
-pub fn draw(service: &CompiledTcp) -> TcpChoice {
-    let Some((index, backend)) = service.draw_backend() else {
-        return TcpChoice::Refuse { reason: "the listener has no backend with a weight above 0".to_owned() };
-    };
-    match (&backend.target, service.next_endpoint(index)) {
-        (TcpTarget::Refuse { reason }, _) => TcpChoice::Refuse { reason: format!("backend {}: {reason}", backend.id) },
-        (TcpTarget::Endpoints(_), Some(endpoint)) => TcpChoice::Forward(endpoint),
-        (TcpTarget::Encrypted { tls, .. }, Some(endpoint)) => TcpChoice::Encrypt { endpoint, tls: tls.clone() },
-        (TcpTarget::Endpoints(_) | TcpTarget::Encrypted { .. }, None) => {
-            TcpChoice::Refuse { reason: format!("backend {} has no endpoints", backend.id) }
-        }
-    }
-}
 
 /// Forwards until either side is done in both directions, or resets.
 pub async fn carry_out(client: Stream, choice: TcpChoice) {

@@ -11,10 +11,10 @@ use tokio::net::UdpSocket;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, tcp};
 use crate::compiled::{ListenerKey, Service};
 use crate::config::TcpBackend;
 use crate::exchange::{Connection, Passage, TcpChoice, Way};
+use crate::shared::Shared;
 
 /// How many flows a listener has at most. One more takes the place of the one that has been silent the longest.
 pub const MOST_FLOWS: usize = 256;
@@ -112,7 +112,7 @@ async fn flow_of<'f>(
             let oldest = flows.iter().min_by_key(|(_, flow)| flow.last).map(|(peer, _)| *peer);
             oldest.and_then(|oldest| flows.remove(&oldest));
         }
-        let towards = match service.map(|service| shared.exchange.on_udp(&connection, tcp::draw(service))) {
+        let towards = match service.map(|service| shared.exchange.on_udp(&connection, service.draw())) {
             Some(TcpChoice::Forward(endpoint)) => open(shared, listener, &connection, endpoint).await,
             Some(TcpChoice::Refuse { reason }) => {
                 tracing::debug!(listener = %key, reason, "datagrams are dropped");

@@ -1,27 +1,11 @@
-//! `x-kubernetes-validations`: CEL rules on schema nodes.
-//!
-//! Rules are compiled on first use. The walk over the object is ours, so that transition rules see the old item of a list
-//! that is a map, unchanged values are not held against a rule that came later, and paths are spelled as the API server
-//! spells them. Only [`engine`] knows which CEL implementation is underneath.
-//!
-//! What remains different from the API server, all of it refusing or accepting only rules that Gateway API does not have
-//! (see the tests in `divergence.rs`):
-//!
-//! - rules are not type checked when they are compiled, so a misspelt field shows as an evaluation error;
-//! - errors inside `exists` and `all` are not absorbed by a later item that decides the answer;
-//! - no `type()`, no optional index `[?k]`, no `cel.bind`, no two-variable comprehensions: such a rule refuses the object;
-//! - an int never equals a double;
-//! - lists of type set and map compare with order, and `+` on them appends;
-//! - there is no cost budget.
+//! CEL as Kubernetes has it. Rules are compiled on first use. Only [`engine`] knows which implementation is underneath.
 
-mod convert;
-mod divergence;
 mod engine;
 mod escape;
 mod rule;
-mod walk;
+mod untyped;
 
-pub(crate) use convert::untyped;
-pub(crate) use engine::{Answer, Engine, KubeCel};
-pub(crate) use rule::Rule;
-pub(crate) use walk::check;
+pub(crate) use engine::{Answer, Engine, KubeCel, Scalar};
+pub(crate) use escape::escape;
+pub(crate) use rule::{Compiled, Rule};
+pub(crate) use untyped::{double, untyped};

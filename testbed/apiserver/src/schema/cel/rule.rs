@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::engine::{Engine, KubeCel};
 use crate::schema::SchemaError;
-use crate::schema::node::{flag, malformed, text};
+use crate::schema::read::{flag, malformed, text};
 
 type Program = <KubeCel as Engine>::Program;
 

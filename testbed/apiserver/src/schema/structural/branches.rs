@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::cause::Cause;
-use super::super::node::{flag, text};
+use super::super::read::{flag, text};
 use super::{Checker, child, key};
 
 /// What shapes an object, and is therefore said outside of the branches.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::super::node::{flag, strings, text};
+use super::super::read::{flag, strings, text};
 use super::{Checker, child, key};
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";

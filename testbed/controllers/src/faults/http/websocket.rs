@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gateproof_proxy::{
     exchange::{Exchange, MatchOutcome, RequestHead},
-    tunnel::Upgraded,
+    stream::Upgraded,
 };
 use http::{
     StatusCode,

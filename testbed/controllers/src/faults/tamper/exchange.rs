@@ -13,8 +13,7 @@ use gateproof_proxy::{
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
     routing::Routing,
-    stream::Stream,
-    tunnel::Upgraded,
+    stream::{Stream, Upgraded},
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode,

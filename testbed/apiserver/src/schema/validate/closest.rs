@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::cause::Cause;
-use super::node::{Kind, Node};
-use super::path::Path;
-use super::validate::failures;
+use super::failures;
+use crate::schema::cause::Cause;
+use crate::schema::node::{Kind, Node};
+use crate::schema::path::Path;
 
 /// The complaints of the alternative that came closest; nothing where there is none.
 pub(crate) fn closest(branches: &[Node], value: &Value, path: &Path<'_>) -> Vec<Cause> {
@@ -72,7 +72,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::CompiledSchema;
+    use crate::schema::CompiledSchema;
 
     #[test]
     fn the_alternative_with_more_good_checks_tells_what_is_wrong() {

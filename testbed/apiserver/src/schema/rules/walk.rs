@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::convert::{convert, convert_scalar, visible};
-use super::engine::{Answer, Engine, KubeCel};
-use super::rule::{Compiled, Rule};
 use crate::schema::cause::Cause;
+use crate::schema::cel::{Answer, Compiled, Engine, KubeCel, Rule};
 use crate::schema::correlate::{old_item, old_member};
 use crate::schema::node::Node;
 use crate::schema::path::{NO_FIELD, Path};

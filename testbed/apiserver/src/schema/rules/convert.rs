@@ -1,10 +1,9 @@
 //! From JSON to the values that rules see.
 
 use base64::Engine as _;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
-use super::engine::{Engine, Scalar};
-use super::escape::escape;
+use crate::schema::cel::{Engine, Scalar, double, escape, untyped};
 use crate::schema::node::{Additional, Kind, Node};
 
 /// Of an object's own metadata, rules see these fields and no others.
@@ -58,27 +57,5 @@ pub(crate) fn convert_scalar<E: Engine>(node: &Node, value: &Value) -> E::Value 
             }
         }
         _ => untyped::<E>(value),
-    }
-}
-
-fn double(number: &Number) -> Scalar<'static> {
-    Scalar::Double(number.as_f64().unwrap_or(f64::NAN))
-}
-
-/// A value without a schema.
-pub(crate) fn untyped<E: Engine>(value: &Value) -> E::Value {
-    match value {
-        Value::Null => E::scalar(Scalar::Null),
-        Value::Bool(bool) => E::scalar(Scalar::Bool(*bool)),
-        Value::Number(number) => E::scalar(match (number.as_i64(), number.as_f64()) {
-            (Some(int), _) => Scalar::Int(int),
-            // Whole floats are integers to the API server.
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
-            (None, Some(float)) if float.fract() == 0.0 && float.abs() < 9.0e15 => Scalar::Int(float as i64),
-            _ => double(number),
-        }),
-        Value::String(text) => E::scalar(Scalar::Text(text)),
-        Value::Array(items) => E::list(items.iter().map(untyped::<E>).collect()),
-        Value::Object(map) => E::map(map.iter().map(|(name, member)| (name.clone(), untyped::<E>(member))).collect()),
     }
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::SchemaError;
-use super::node::{Node, flag, strings, text};
+use super::Node;
+use crate::schema::SchemaError;
+use crate::schema::read::{flag, strings, text};
 
 /// Everything beside the type that a node asks of a value.
 #[derive(Debug, Default)]
