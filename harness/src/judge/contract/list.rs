@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::terms::{ConditionTerms, Kind, Presence, Subject};
 use crate::dialects::{Dialect, StatusList};
 use crate::judge::conditions::{Condition, ParentRef, array, list, namespace, own, parent_refs};
-use crate::scenario::{Basis, Parents, SubjectExpectation};
+use crate::scenario::{Basis, ObjectRef, ParentExpectation, Parents, SubjectExpectation};
 
 /// A condition list of our controller, with its place in the status.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl<'a> List<'a> {
     }
 
     /// Whether a settle waited for a type in this list.
-    pub(super) fn is_awaited(&self, type_: &str, awaited: &SubjectExpectation) -> bool {
+    pub(super) fn is_awaited(&self, type_: &str, awaited: &SubjectExpectation, dialect: &Dialect) -> bool {
         match self.subject.at {
             StatusList::Object => awaited.conditions.contains_key(type_),
             StatusList::Listeners => {
@@ -42,10 +42,23 @@ impl<'a> List<'a> {
                 awaited.listeners.get(name).is_some_and(|listener| listener.conditions.contains_key(type_))
             }
             StatusList::Parents | StatusList::Ancestors => match &awaited.parents {
-                Parents::Selected(parents) => parents.iter().any(|parent| parent.conditions.contains_key(type_)),
+                Parents::Selected(parents) => {
+                    let mut this = parents.iter().filter(|parent| self.is_of(parent, &awaited.subject, dialect));
+                    this.any(|one| one.conditions.contains_key(type_) || awaited.conditions.contains_key(type_))
+                }
                 Parents::Every | Parents::Absent => awaited.conditions.contains_key(type_),
             },
         }
+    }
+
+    /// Whether it is the entry that is meant there.
+    fn is_of(&self, meant: &ParentExpectation, object: &ObjectRef, dialect: &Dialect) -> bool {
+        let Some(entry) = self.entry else { return false };
+        let is_whose = meant.controller.as_deref().map_or(self.subject.controller.is_none(), |controller| {
+            entry.get("controllerName").and_then(Value::as_str) == Some(controller)
+        });
+        let reference = |of: &Value| ParentRef::of(of, object.namespace.as_deref().unwrap_or_default(), dialect);
+        is_whose && reference(entry.get("parentRef").unwrap_or(&Value::Null)) == reference(&meant.parent_ref)
     }
 
     /// Whether it is an entry for a parent that the route no longer names: it ought to go, and is not kept current meanwhile.

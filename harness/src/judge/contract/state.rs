@@ -206,7 +206,7 @@ impl ContractState {
         let dialect = contract.dialect();
         let lists = lists(kind, &last.object, &self.controller, dialect);
         for list in lists.iter().filter(|list| list.visited() && !list.is_left_over(&last.object, dialect)) {
-            let is_awaited = |type_: &str| awaited.is_none_or(|awaited| list.is_awaited(type_, awaited));
+            let is_awaited = |type_: &str| awaited.is_none_or(|awaited| list.is_awaited(type_, awaited, dialect));
             for condition in &list.conditions {
                 let is_known = list.terms(condition.type_, self.basis).is_some();
                 if !is_known || !is_awaited(condition.type_) || condition.is_placeholder() {

@@ -9,7 +9,9 @@ use crate::judge::contract::{Contract, ContractError, ContractState, GATEWAY_API
 use crate::log::{
     Body, Change, Elapsed, Event, ObjectKey, Scope, Timing, TimingProfile, Write, WriteOutcome, WriteVerb,
 };
-use crate::scenario::{Basis, Channel, ConditionExpectation, ObjectRef, Parents, Place, SubjectExpectation};
+use crate::scenario::{
+    Basis, Channel, ConditionExpectation, ObjectRef, ParentExpectation, Parents, Place, SubjectExpectation,
+};
 
 /// What happens to one object.
 #[derive(Clone)]
@@ -25,8 +27,10 @@ pub(super) enum Did {
     Settle,
     /// What was awaited does: conditions of these types, on every parent of a route.
     SettleFor(&'static [&'static str]),
+    /// What was awaited does: this condition, on the parent with this section.
+    SettleAt(&'static str, &'static str),
 }
-use Did::{Gap, Late, Patch, See, Settle, SettleFor};
+use Did::{Gap, Late, Patch, See, Settle, SettleAt, SettleFor};
 
 fn awaiting(subject: &ObjectRef, types: &[&str]) -> SubjectExpectation {
     SubjectExpectation {
@@ -75,11 +79,20 @@ fn breaches_at(version: &str, history: &[Did]) -> Vec<String> {
             })),
             Late(by) => Body::Lagged { by: by * 1000 },
             Gap => Body::Gap { resource: String::new(), reason: String::new() },
-            Settle | SettleFor(_) => {
+            Settle | SettleFor(_) | SettleAt(..) => {
                 let ObjectKey { kind, namespace, name, .. } = key.clone().unwrap();
                 let subject = ObjectRef { kind, namespace, name, pool: false };
                 let awaited = match did {
                     SettleFor(types) => Some(awaiting(&subject, types)),
+                    SettleAt(section, type_) => {
+                        let parents = Parents::Selected(vec![ParentExpectation {
+                            parent_ref: json!({"name": "gw", "sectionName": section}),
+                            controller: None,
+                            absent: false,
+                            conditions: awaiting(&subject, &[type_]).conditions,
+                        }]);
+                        Some(SubjectExpectation { parents, ..awaiting(&subject, &[]) })
+                    }
                     _ => None,
                 };
                 state.settled(&subject, awaited.as_ref());
@@ -134,6 +147,15 @@ fn entry(controller: &str, section: &str, conditions: Vec<Value>) -> Value {
 fn route(conditions: Vec<Value>) -> Value {
     let spec = json!({"parentRefs": [{"name": "gw", "sectionName": "a"}]});
     object("HTTPRoute", 1, spec, json!({"parents": [entry(CONTROLLER, "a", conditions)]}))
+}
+
+/// A route with two entries, of which the second is of an earlier generation: its parent may be gone.
+fn one_of_two_current() -> Value {
+    let spec = json!({"parentRefs": [{"name": "gw", "sectionName": "a"}, {"name": "gw", "sectionName": "b"}]});
+    let old = with(GOOD[0], "observedGeneration", json!(0));
+    let parents =
+        json!([entry(CONTROLLER, "a", conditions(&GOOD)), entry(CONTROLLER, "b", vec![old, condition(GOOD[1])])]);
+    object("HTTPRoute", 1, spec, json!({"parents": parents}))
 }
 
 fn at_version(mut object: Value, resource_version: &str) -> Value {
@@ -326,6 +348,8 @@ fn foreign(section: &str) -> Value {
 #[case(Rule::ObservedGenerationCurrent,
     vec![See(0, good_with(with(GOOD[0], "observedGeneration", json!(0)))), SettleFor(&["Accepted"])],
     vec![See(0, good_with(with(GOOD[0], "observedGeneration", json!(0)))), SettleFor(&["ResolvedRefs"])])]
+#[case(Rule::ObservedGenerationCurrent,
+    vec![See(0, one_of_two_current()), SettleAt("b", "Accepted")], vec![See(0, one_of_two_current()), SettleAt("a", "Accepted")])]
 #[case(Rule::TransitionTimeMoves,
     vec![See(0, good_with(condition(GOOD[0]))), See(2500, good_with(condition(BAD)))],
     vec![See(0, good_with(condition(GOOD[0]))), See(2500, good_with(moved(BAD)))])]
