@@ -5,10 +5,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gateproof_report::known::KnownFailure;
-use gateproof_testbed::Tampering;
+use gateproof_testbed::{KnownVariant, Tampering, variants};
 use serde_json::Value;
 
 use super::interrupt::Interrupt;
@@ -84,6 +85,20 @@ impl TargetChoice {
         !matches!(self, TargetChoice::Cluster { .. })
     }
 
+    /// The limits that it is given: those of a cluster too where an embedded one is told to be as slow.
+    fn profile(&self) -> TimingProfile {
+        let in_time = Timing::of(TimingProfile::Embedded).gateway;
+        match self {
+            TargetChoice::Embedded { reference, conduct: Conduct::Named(Some(names)) }
+                if delay(*reference, names).is_some_and(|delay| delay >= in_time) =>
+            {
+                TimingProfile::Real
+            }
+            TargetChoice::Embedded { .. } | TargetChoice::Running { .. } => TimingProfile::Embedded,
+            TargetChoice::Cluster { .. } => TimingProfile::Real,
+        }
+    }
+
     /// How reports name it.
     pub fn name(&self) -> String {
         match self {
@@ -95,6 +110,14 @@ impl TargetChoice {
             TargetChoice::Cluster { name, .. } | TargetChoice::Running { name, .. } => name.clone(),
         }
     }
+}
+
+/// How long what is named lets a data path wait, if that is what a variant among it does: those of Gateway API alone do.
+fn delay(reference: Reference, names: &str) -> Option<Duration> {
+    let all = matches!(reference, Reference::GatewayApi).then(variants)?;
+    let is_named =
+        |variant: &&KnownVariant| names.split('+').any(|one| one.strip_prefix("variant:") == Some(variant.name));
+    all.iter().filter(is_named).filter_map(|variant| variant.delay).max()
 }
 
 /// Which features the target is held to.
@@ -341,10 +364,27 @@ impl RunOptions {
         Ways { port_forward: self.port_forward.is_some(), deployed: self.backend_image.is_some() }
     }
 
-    /// The table of limits in force.
+    /// The table of limits in force: that of the target's kind, unless told otherwise.
     pub fn timing(&self) -> Timing {
-        let profile = if self.target.is_embedded() { TimingProfile::Embedded } else { TimingProfile::Real };
-        let timing = self.timing.clone().unwrap_or_else(|| Timing::of(profile)).scaled(self.timeout_scale);
+        let timing =
+            self.timing.clone().unwrap_or_else(|| Timing::of(self.target.profile())).scaled(self.timeout_scale);
         Timing { impatient: self.impatient || timing.impatient, ..timing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::plain(None, TimingProfile::Embedded)]
+    #[case::within_the_limits(Some("variant:starts-data-planes-late"), TimingProfile::Embedded)]
+    #[case::beyond_them(Some("variant:waits-for-machines"), TimingProfile::Real)]
+    #[case::beside_others(Some("ignores-reference-grants+variant:waits-for-machines"), TimingProfile::Real)]
+    fn who_is_told_to_be_slow_is_given_time(#[case] names: Option<&str>, #[case] profile: TimingProfile) {
+        let target = TargetChoice::embedded(Reference::GatewayApi, names.map(str::to_owned));
+        assert_eq!(target.profile(), profile);
     }
 }

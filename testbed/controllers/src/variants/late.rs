@@ -21,24 +21,45 @@ use crate::{
 /// a Gateway is given.
 pub const DELAY: Duration = Duration::from_secs(2);
 
+/// The same where machines have to come up first, for which nobody is given time who is held to answer at once.
+const MACHINES: Duration = Duration::from_secs(20);
+
+/// How long each of these lets a Gateway wait.
+const DELAYS: [(&str, Duration); 3] =
+    [("starts-data-planes-late", DELAY), ("assigns-addresses-late", DELAY), ("waits-for-machines", MACHINES)];
+
+/// How long a Gateway waits for its data plane under a variant, where that is what the variant is about.
+pub(super) fn delay(name: &str) -> Option<Duration> {
+    DELAYS.iter().find(|(one, _)| *one == name).map(|(_, delay)| *delay)
+}
+
 /// Whose data plane is not there yet.
 pub(super) trait Pace: Send {
     /// Takes in which Gateways there are now, by UID. Gives those that wait, and when the first of them may be done.
     fn round(&mut self, there: &BTreeSet<&str>, now: Instant) -> (BTreeSet<String>, Option<Instant>);
 }
 
-/// Each waits for so long as if it were alone: when each was first seen, by UID.
-#[derive(Default)]
-struct Each(BTreeMap<String, Instant>);
+/// Each waits for so long as if it were alone.
+struct Each {
+    delay: Duration,
+    /// When each was first seen, by UID.
+    since: BTreeMap<String, Instant>,
+}
+
+impl Each {
+    fn boxed(delay: Duration) -> Box<dyn Pace> {
+        Box::new(Each { delay, since: BTreeMap::new() })
+    }
+}
 
 impl Pace for Each {
     fn round(&mut self, there: &BTreeSet<&str>, now: Instant) -> (BTreeSet<String>, Option<Instant>) {
-        self.0.retain(|uid, _| there.contains(uid.as_str()));
+        self.since.retain(|uid, _| there.contains(uid.as_str()));
         for uid in there {
-            self.0.entry((*uid).to_owned()).or_insert(now);
+            self.since.entry((*uid).to_owned()).or_insert(now);
         }
-        let waiting = || self.0.iter().filter(|(_, since)| now < **since + DELAY);
-        (waiting().map(|(uid, _)| uid.clone()).collect(), waiting().map(|(_, since)| *since + DELAY).min())
+        let waiting = || self.since.iter().map(|(uid, since)| (uid, *since + self.delay)).filter(|(_, up)| now < *up);
+        (waiting().map(|(uid, _)| uid.clone()).collect(), waiting().map(|(_, up)| up).min())
     }
 }
 
@@ -142,7 +163,7 @@ pub(super) const VARIANTS: &[Variant] = &[
                   Programmed=True, the Gateway says Programmed=False/NoResources, and connections are refused.",
         source: "Gateway.status.conditions, Programmed: a Gateway whose infrastructure is not there yet is not \
                  programmed, and NoResources is a listed reason; GEP1364-18 asks for traffic once it is True.",
-        place: Place::Runtime(|seams| late(seams, Box::new(Each::default()), "NoResources", true)),
+        place: Place::Runtime(|seams| late(seams, Each::boxed(DELAY), "NoResources", true)),
     },
     Variant {
         name: "assigns-addresses-late",
@@ -150,6 +171,14 @@ pub(super) const VARIANTS: &[Variant] = &[
                   until then it says Programmed=False/AddressNotAssigned.",
         source: "Gateway.status.conditions, Programmed: AddressNotAssigned is the listed reason while no address is \
                  assigned; nothing ties the conditions of listeners to it.",
-        place: Place::Runtime(|seams| late(seams, Box::new(Each::default()), "AddressNotAssigned", false)),
+        place: Place::Runtime(|seams| late(seams, Each::boxed(DELAY), "AddressNotAssigned", false)),
+    },
+    Variant {
+        name: "waits-for-machines",
+        summary: "Gives a Gateway its address and its data plane twenty seconds after its listeners say Programmed=True; \
+                  until then it says Programmed=False/Pending.",
+        source: "Gateway.status.conditions, Programmed: Pending is the listed reason while something is waited for; no \
+                 condition of a listener is tied to it, and nothing in the specification says how long it takes.",
+        place: Place::Runtime(|seams| late(seams, Each::boxed(MACHINES), "Pending", false)),
     },
 ];

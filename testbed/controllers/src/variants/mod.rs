@@ -76,7 +76,7 @@ impl Variant {
 
     /// How long a Gateway waits for its data plane, where that is what the variant is about.
     pub fn delay(&self) -> Option<Duration> {
-        late::VARIANTS.iter().any(|variant| variant.name == self.name).then_some(DELAY)
+        late::delay(self.name)
     }
 
     /// Takes its place in the seams of the runtime, after what is there.

@@ -101,6 +101,7 @@ fn gateway(config: &Config, statuses: &[StatusUpdate]) -> (usize, usize, String,
 #[case("starts-data-planes-late", 1, "False/NoResources")]
 #[case("starts-data-planes-on-one-node", 1, "False/NoResources")]
 #[case("assigns-addresses-late", 0, "False/AddressNotAssigned")]
+#[case("waits-for-machines", 0, "False/Pending")]
 #[tokio::test(start_paused = true)]
 async fn a_data_plane_comes_after_its_listeners_were_programmed(
     #[case] name: &str,
