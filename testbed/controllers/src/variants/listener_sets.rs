@@ -44,6 +44,28 @@ fn accept_in_part(_: &Snapshot, update: &mut StatusUpdate) {
     }
 }
 
+/// Gives these reasons to the conditions of listeners that lost a conflict.
+fn reason_of_losers(update: &mut StatusUpdate, reasons: &[(&str, &str)]) {
+    let DesiredStatus::ListenerSet { listeners, .. } = &mut update.status else { return };
+    let is_lost = |one: &Condition| one.r#type == "Conflicted" && one.status == Truth::True;
+    for listener in listeners.iter_mut().filter(|listener| listener.conditions.iter().any(is_lost)) {
+        for condition in &mut listener.conditions {
+            if let Some((_, reason)) = reasons.iter().find(|(r#type, _)| *r#type == condition.r#type) {
+                condition.reason = (*reason).to_owned();
+            }
+        }
+    }
+}
+
+fn say_ports_are_taken(_: &Snapshot, update: &mut StatusUpdate) {
+    reason_of_losers(update, &[("Accepted", "PortUnavailable"), ("Programmed", "PortUnavailable")]);
+}
+
+fn say_listeners_conflict(_: &Snapshot, update: &mut StatusUpdate) {
+    let reasons = [("Accepted", "ParentNotAccepted"), ("Programmed", "Invalid"), ("Conflicted", "ListenerConflict")];
+    reason_of_losers(update, &reasons);
+}
+
 /// A ListenerSet with a listener that lacks its certificate is not accepted; what of it is good is served all the same.
 struct RefusesWithoutCertificate;
 
@@ -85,6 +107,20 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Puts Conflicted=False on the listeners of ListenerSets that are in no conflict.",
         source: "ListenerEntryConditionConflicted: False with NoConflicts is listed beside leaving the condition out.",
         place: Place::Runtime(|seams| say(seams, say_no_conflicts)),
+    },
+    Variant {
+        name: "says-ports-of-losing-listeners-are-taken",
+        summary: "Says Accepted and Programmed=False/PortUnavailable of a listener of a ListenerSet that lost a conflict.",
+        source: "ListenerEntryConditionAccepted and ListenerEntryConditionProgrammed: PortUnavailable is the listed reason for a port that is \
+                 in use, and what GEP-1713 has in each case of a conflict that it goes through.",
+        place: Place::Runtime(|seams| say(seams, say_ports_are_taken)),
+    },
+    Variant {
+        name: "says-losing-listeners-conflict",
+        summary: "Gives a listener of a ListenerSet that lost a conflict the reason ListenerConflict, and refuses it for its parent.",
+        source: "ListenerEntryReasonListenerConflict: for a listener with the port and the hostname of another the reason should be this one; \
+                 GEP-1713, Conflict Between a ListenerSet and the Parent Gateway: Accepted=False/ParentNotAccepted.",
+        place: Place::Runtime(|seams| say(seams, say_listeners_conflict)),
     },
     Variant {
         name: "accepts-listener-sets-in-part-without-saying-so",

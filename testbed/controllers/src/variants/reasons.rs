@@ -75,9 +75,22 @@ fn overlapping_certificates(_: &Snapshot, update: &mut StatusUpdate) {
 fn carriers(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::TcpRoute => &["TCP"],
+        Kind::TlsRoute => &["TLS"],
         Kind::UdpRoute => &["UDP"],
         _ => &["HTTP", "HTTPS"],
     }
+}
+
+/// Whether a route in that namespace means a listener of its Gateway of which this is so.
+fn means(snapshot: &Snapshot, namespace: &str, parent: &ParentRef, is_so: impl Fn(&Listener) -> bool) -> bool {
+    let namespace = parent.namespace.as_deref().unwrap_or(namespace);
+    let gateway =
+        snapshot.gateways().find(|(object, _)| object.meta.namespace == namespace && object.meta.name == parent.name);
+    let mut meant = gateway.into_iter().flat_map(|(_, spec)| &spec.listeners).filter(|listener| {
+        parent.section_name.as_ref().is_none_or(|section| *section == listener.name)
+            && parent.port.is_none_or(|port| port == listener.port)
+    });
+    meant.any(is_so)
 }
 
 /// A listener that cannot carry routes of the kind is no match for the reference to it. One that names the kinds that it allows has said
@@ -88,20 +101,26 @@ fn no_parent(snapshot: &Snapshot, update: &mut StatusUpdate) {
     if *kind == Kind::TlsRoute {
         return;
     }
-    let allows = |parent: &ParentRef| {
-        let namespace = parent.namespace.as_deref().unwrap_or(&key.namespace);
-        let gateway = snapshot
-            .gateways()
-            .find(|(object, _)| object.meta.namespace == namespace && object.meta.name == parent.name);
-        let mut meant = gateway.into_iter().flat_map(|(_, spec)| &spec.listeners).filter(|listener| {
-            parent.section_name.as_ref().is_none_or(|section| *section == listener.name)
-                && parent.port.is_none_or(|port| port == listener.port)
-        });
-        meant
-            .any(|listener| !listener.allowed_routes.kinds.is_empty() || carriers(*kind).contains(&&*listener.protocol))
+    for parent in parents.iter_mut().filter(|parent| parent.parent_ref.is_gateway()) {
+        let allows = |listener: &Listener| {
+            !listener.allowed_routes.kinds.is_empty() || carriers(*kind).contains(&&*listener.protocol)
+        };
+        if !means(snapshot, &key.namespace, &parent.parent_ref, allows) {
+            rename(&mut parent.conditions, "Accepted", "NotAllowedByListeners", "NoMatchingParent");
+        }
+    }
+}
+
+/// A TLSRoute for a listener of another protocol has a value that is not supported.
+fn wrong_type(snapshot: &Snapshot, update: &mut StatusUpdate) {
+    let StatusUpdate { kind: Kind::TlsRoute, key, status: DesiredStatus::Route { parents }, .. } = update else {
+        return;
     };
-    for parent in parents.iter_mut().filter(|parent| parent.parent_ref.is_gateway() && !allows(&parent.parent_ref)) {
-        rename(&mut parent.conditions, "Accepted", "NotAllowedByListeners", "NoMatchingParent");
+    for parent in parents.iter_mut().filter(|parent| parent.parent_ref.is_gateway()) {
+        let is_right = |listener: &Listener| carriers(Kind::TlsRoute).contains(&&*listener.protocol);
+        if !means(snapshot, &key.namespace, &parent.parent_ref, is_right) {
+            rename(&mut parent.conditions, "Accepted", "NotAllowedByListeners", "UnsupportedValue");
+        }
     }
 }
 
@@ -173,6 +192,13 @@ pub(super) const VARIANTS: &[Variant] = &[
         source: "Route conditions, Accepted: NotAllowedByListeners is for allowedRoutes that do not permit a route, NoMatchingParent for \
                  references without a match; where a listener has no kinds in its allowedRoutes, nothing says which it is.",
         place: Place::Runtime(|seams| say(seams, no_parent)),
+    },
+    Variant {
+        name: "finds-listeners-of-the-wrong-type-unsupported",
+        summary: "Says UnsupportedValue of a TLSRoute for a listener of another protocol, instead of NotAllowedByListeners.",
+        source: "TLSRouteSpec.hostnames: Accepted=False with the reason UnsupportedValue in case a listener of the wrong type is used; \
+                 upstream's tests ask for NotAllowedByListeners.",
+        place: Place::Runtime(|seams| say(seams, wrong_type)),
     },
     Variant {
         name: "names-the-last-broken-reference",
