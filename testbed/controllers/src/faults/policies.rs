@@ -1,5 +1,7 @@
 //! What goes wrong with policies for TLS to backends.
 
+use std::collections::BTreeMap;
+
 use gateproof_proxy::config::{Authorities, BackendTarget, BackendTls, Config, PeerName};
 use serde_json::{Value, json};
 
@@ -8,7 +10,7 @@ use super::{
     tools::{Memory, backends, drop_field, each, has_reason, say, serve, serve_from, serve_past, set, view},
 };
 use crate::{
-    runtime::seams::Seen,
+    runtime::seams::{Seen, StatusesSeam},
     snapshot::{Kind, Snapshot},
     status::{DesiredStatus, ParentStatus, StatusUpdate, Truth},
 };
@@ -19,6 +21,31 @@ pub(super) fn ancestors(statuses: &mut [StatusUpdate]) -> impl Iterator<Item = &
         DesiredStatus::Policy { ancestors } => Some(ancestors),
         _ => None,
     })
+}
+
+/// Keeps every entry that a policy had, as long as there is the Gateway.
+#[derive(Default)]
+struct KeepsAncestors(BTreeMap<String, Vec<ParentStatus>>);
+
+impl StatusesSeam for KeepsAncestors {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        for update in statuses {
+            let DesiredStatus::Policy { ancestors } = &mut update.status else { continue };
+            let own = &update.key.namespace;
+            let policy = seen.snapshot.get(Kind::BackendTlsPolicy, own, &update.key.name);
+            let Some(known) = policy.map(|policy| self.0.entry(policy.meta.uid.clone()).or_default()) else { continue };
+            let has = |all: &[ParentStatus], one: &ParentStatus| all.iter().any(|of| of.parent_ref == one.parent_ref);
+            let is_there = |of: &ParentStatus| {
+                let namespace = of.parent_ref.namespace.as_ref().unwrap_or(own);
+                seen.snapshot.gateway(namespace, &of.parent_ref.name).is_some()
+            };
+            let left = known.iter().filter(|one| !has(ancestors, one) && is_there(one)).cloned();
+            let left: Vec<ParentStatus> = left.collect();
+            let new: Vec<ParentStatus> = ancestors.iter().filter(|one| !has(known, one)).cloned().collect();
+            known.extend(new);
+            ancestors.extend(left);
+        }
+    }
 }
 
 /// Settings of every encrypted backend.
@@ -79,6 +106,21 @@ fn keep_first_authorities(memory: &mut Memory, snapshot: &mut Snapshot) {
     }
 }
 
+/// Takes policies for ports that their Service does not have for policies for all of its ports.
+fn attach_to_all(snapshot: &mut Snapshot) {
+    let known = snapshot.clone();
+    snapshot.edit(Kind::BackendTlsPolicy, |policy| {
+        let namespace = policy["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+        for target in each(policy, "/spec/targetRefs") {
+            let service = known.service(&namespace, target["name"].as_str().unwrap_or_default());
+            let section = target["sectionName"].as_str();
+            if service.is_some_and(|(_, of)| of.ports.iter().all(|port| port.name.as_deref() != section)) {
+                drop_field(target, "sectionName");
+            }
+        }
+    });
+}
+
 /// Names the Service that a policy is for as its ancestor, where routes of the kind lead there.
 fn name_services(seen: Seen<'_>, statuses: &mut [StatusUpdate], kind: Kind) {
     let list =
@@ -106,6 +148,12 @@ fn name_services(seen: Seen<'_>, statuses: &mut [StatusUpdate], kind: Kind) {
 }
 
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "keeps-ancestors-of-detached-routes",
+        summary: "Keeps the entry of a policy for a Gateway that no route of its Service names any more.",
+        clauses: &["OWN-93"],
+        seam: Seam::Statuses(|| Box::<KeepsAncestors>::default()),
+    },
     Fault {
         name: "sends-clear-text-to-encrypted-backends",
         summary: "Sends requests in clear text to backends that have a policy for TLS.",
@@ -212,6 +260,26 @@ pub(super) const FAULTS: &[Fault] = &[
                 snapshot.edit(Kind::BackendTlsPolicy, |policy| {
                     each(policy, "/spec/targetRefs").for_each(|target| drop_field(target, "sectionName"));
                 });
+            })
+        }),
+    },
+    Fault {
+        name: "encrypts-for-ports-that-there-are-not",
+        summary: "Takes a policy for a port that its Service does not have for one that is for all of them.",
+        clauses: &["OWN-110"],
+        seam: Seam::Config(|| serve_from(attach_to_all)),
+    },
+    Fault {
+        name: "accepts-policies-for-ports-that-there-are-not",
+        summary: "Accepts a policy for a port that its Service does not have.",
+        clauses: &["OWN-110"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                for entry in ancestors(statuses).flatten() {
+                    if has_reason(&entry.conditions, "Accepted", "TargetNotFound") {
+                        set(&mut entry.conditions, "Accepted", Truth::True, "Accepted");
+                    }
+                }
             })
         }),
     },

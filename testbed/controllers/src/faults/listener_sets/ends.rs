@@ -8,7 +8,7 @@ use super::super::{
     Fault, Seam,
     tools::{serve_from, view},
 };
-use crate::snapshot::{Kind, ObjectKey, Snapshot};
+use crate::snapshot::{Kind, Object, ObjectKey, Snapshot};
 
 /// What the listeners of protocol TLS name as certificates, each with the namespace of its ListenerSet and that of the Gateway.
 fn named(snapshot: &Snapshot) -> Vec<(String, String, Value)> {
@@ -36,6 +36,24 @@ fn take_those_of_the_gateway(snapshot: &mut Snapshot) {
             }
         });
     }
+}
+
+/// Reads grants to the ListenerSets of a namespace as grants to all those whose Gateway is there.
+fn grant_to_all_of_a_gateway(snapshot: &mut Snapshot) {
+    let own = |set: &Object| set.meta.namespace.clone();
+    let of_gateway = |set: &Object| set.raw.pointer("/spec/parentRef/namespace")?.as_str().map(str::to_owned);
+    let sets: BTreeSet<(String, String)> =
+        snapshot.all(Kind::ListenerSet).filter_map(|set| Some((of_gateway(set)?, own(set)))).collect();
+    snapshot.edit(Kind::ReferenceGrant, |grant| {
+        let Some(from) = grant.pointer_mut("/spec/from").and_then(Value::as_array_mut) else { return };
+        let granted: Vec<Value> = from.iter().filter(|one| one["kind"] == "ListenerSet").cloned().collect();
+        for (mut one, (gateway, own)) in granted.iter().flat_map(|one| sets.iter().map(|set| (one.clone(), set))) {
+            if one["namespace"] == gateway.as_str() {
+                one["namespace"] = json!(own);
+                from.push(one);
+            }
+        }
+    });
 }
 
 /// Reads grants to Gateways as grants to ListenerSets too, where these name what is granted for listeners of protocol TLS.
@@ -69,5 +87,11 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         summary: "Takes a grant to Gateways for one to ListenerSets too, where these end TLS.",
         clauses: &["upstream:ListenerSetReferenceGrant", "blind:ListenerSetReferenceGrant.1", "IMPL-41"],
         seam: Seam::Snapshot(|| view(widen_grants)),
+    },
+    Fault {
+        name: "takes-grants-to-sets-beside-the-gateway-for-all",
+        summary: "Takes a grant to the ListenerSets of a namespace for one to those of others, too, whose Gateway is there.",
+        clauses: &["upstream:ListenerSetReferenceGrant", "blind:ListenerSetReferenceGrant.1", "IMPL-41"],
+        seam: Seam::Snapshot(|| view(grant_to_all_of_a_gateway)),
     },
 ];

@@ -1,15 +1,16 @@
-//! Routes of other kinds than HTTPRoute at the listeners of ListenerSets.
+//! Routes at ListenerSets: those of other kinds than HTTPRoute, and those whose ListenerSet is gone.
 
 use serde_json::Value;
 
 use super::super::{
     Fault, Seam,
-    tools::{drop_field, each, has_reason, parents, say, serve_from, set},
+    tools::{Memory, drop_field, each, has_reason, parents, say, serve_from, set},
 };
 use crate::{
     model::ParentRef,
+    runtime::seams::{Seen, StatusesSeam},
     snapshot::{Kind, Snapshot},
-    status::Truth,
+    status::{DesiredStatus, ParentStatus, StatusUpdate, Truth},
 };
 
 const OF_ALL_KINDS: &str = "blind:ListenerSetHTTPRouting.2";
@@ -31,7 +32,49 @@ fn forget_ports(snapshot: &mut Snapshot) {
     });
 }
 
+/// Says of routes what would be so if ListenerSets that are gone were there.
+#[derive(Default)]
+struct AcceptsForDeleted(Memory);
+
+impl StatusesSeam for AcceptsForDeleted {
+    fn edit(&mut self, seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+        let former = seen.otherwise(|snapshot| self.0.keep_removed(snapshot, Kind::ListenerSet)).statuses;
+        for update in statuses.iter_mut() {
+            let is_gone = |parent: &&ParentStatus| {
+                let of = &parent.parent_ref;
+                let namespace = of.namespace.as_deref().unwrap_or(&update.key.namespace);
+                of.is_listener_set() && seen.snapshot.get(Kind::ListenerSet, namespace, &of.name).is_none()
+            };
+            let DesiredStatus::Route { parents } = &mut update.status else { continue };
+            let same = former.iter().find(|one| (one.kind, &one.key) == (update.kind, &update.key));
+            if let Some(DesiredStatus::Route { parents: former }) = same.map(|one| &one.status) {
+                parents.extend(former.iter().filter(is_gone).cloned());
+            }
+        }
+    }
+}
+
 pub(in crate::faults) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "lists-no-kinds-in-listener-sets",
+        summary: "Lists no kind on the listeners of a ListenerSet that name theirs.",
+        clauses: &["upstream:ListenerSetAllowedNamespaceSame"],
+        seam: Seam::Statuses(|| {
+            say(|seen, statuses| {
+                for update in statuses {
+                    let (namespace, name) = (&update.key.namespace, &update.key.name);
+                    let DesiredStatus::ListenerSet { listeners, .. } = &mut update.status else { continue };
+                    let Some((_, spec)) = seen.snapshot.listener_set(namespace, name) else { continue };
+                    for listener in listeners {
+                        let mut asked = spec.listeners.iter().filter(|one| one.name == listener.name);
+                        if asked.any(|one| !one.allowed_routes.kinds.is_empty()) {
+                            listener.supported_kinds.clear();
+                        }
+                    }
+                }
+            })
+        }),
+    },
     Fault {
         name: "serves-no-grpcroutes-of-listener-sets",
         summary: "Serves no GRPCRoute on the listeners of ListenerSets, though status says that it is attached.",
@@ -76,5 +119,11 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         summary: "Serves an HTTPRoute that names a port of a ListenerSet on the others of that, too.",
         clauses: &["OWN-74"],
         seam: Seam::Config(|| serve_from(forget_ports)),
+    },
+    Fault {
+        name: "accepts-routes-of-deleted-listener-sets",
+        summary: "Goes on saying, of each new spec of a route, that ListenerSets which are gone accept it.",
+        clauses: &["IMPL-34"],
+        seam: Seam::Statuses(|| Box::<AcceptsForDeleted>::default()),
     },
 ];

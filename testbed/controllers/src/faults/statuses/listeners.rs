@@ -360,4 +360,16 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             })
         }),
     },
+    Fault {
+        name: "lists-no-kinds-without-grant",
+        summary: "Lists no kind on a listener whose certificate is of another namespace and not granted.",
+        clauses: &["GEP1364-38"],
+        seam: Seam::Statuses(|| {
+            say(|_, statuses| {
+                let of = listeners(statuses);
+                of.filter(|listener| has_reason(&listener.conditions, "ResolvedRefs", "RefNotPermitted"))
+                    .for_each(|listener| listener.supported_kinds.clear());
+            })
+        }),
+    },
 ];

@@ -244,7 +244,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "leaves-resolved-refs-off-refused-routes",
         summary: "Publishes Accepted=False without ResolvedRefs beside it.",
-        clauses: &["GEP1364-15", "blind:HTTPRouteHostnameIntersection.3", "GEP1364-36"],
+        clauses: &["GEP1364-15", "blind:HTTPRouteHostnameIntersection.3"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for parent in parents(statuses) {
@@ -418,7 +418,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
             "upstream:HTTPRouteInvalidParentRefNotMatchingSectionName",
             "upstream:HTTPRouteInvalidParentRefSectionNameNotMatchingPort",
             "GRPC-07",
-            "GEP1364-36",
+            "GEP1364-14",
             "blind:UDPRouteParentRefPortAndSectionName.1",
         ],
         seam: Seam::Statuses(|| say(|_, statuses| accept_refused(statuses, "NoMatchingParent"))),
@@ -475,7 +475,7 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepts-ports-of-no-listener",
         summary: "Accepts a route for a port of the Gateway that none of its listeners has.",
-        clauses: &["upstream:HTTPRouteInvalidParentRefNotMatchingListenerPort", "GEP1364-36"],
+        clauses: &["upstream:HTTPRouteInvalidParentRefNotMatchingListenerPort", "GEP1364-14"],
         seam: Seam::Statuses(|| {
             say(|_, statuses| {
                 for update in statuses.iter_mut().filter(|update| update.kind == Kind::HttpRoute) {
