@@ -229,12 +229,14 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "httproute-slice-without-ports",
         "httproute-two-named-target-ports",
         "httproute-two-ports-of-a-service",
+        "httproute-two-ports-whose-endpoints-change",
         "httproute-two-services-of-a-name",
         "httproute-unready-endpoint",
         "tcproute-endpoints-change",
         "tcproute-half-closed",
         "tcproute-idle",
         "tcproute-long-stream",
+        "tcproute-port-of-two-protocols",
         "tcproute-server-that-speaks-first",
         "tlsroute-endpoints-change",
         "tlsroute-long-hello",
@@ -243,6 +245,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "tlsroute-turns",
         "udproute-endpoints-change",
         "udproute-long-datagrams",
+        "udproute-port-of-two-protocols",
     ];
     assert_eq!(others, hosted_only);
     assert!(harmless > 5, "{harmless} scenarios write Services and run");

@@ -7,7 +7,7 @@ use std::{
 
 use gateproof_proxy::{
     compiled::CompiledRoute,
-    config::{BackendTarget, Config, Filter, Route},
+    config::{BackendTarget, Config, Filter, Protocol, Route},
     exchange::{BackendChoice, Exchange, RequestHead},
 };
 use serde_json::{Value, json};
@@ -16,21 +16,51 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
+        endpoints::keep_lanes,
         tools::{backends, each, hosts, rules, serve, serve_from},
     },
+    runtime::seams::{ConfigSeam, Seen},
     snapshot::{Kind, Object, ObjectKey, Snapshot},
 };
 
-/// Sends what a route has for several ports of a Service to the first of them.
-fn merge_ports(config: &mut Config) {
+/// Sends what a route has for several ports of a Service to the first of them, where that is so of the Service.
+fn merge_ports(config: &mut Config, is_so_of: impl Fn(&str) -> bool) {
     let mut first: BTreeMap<(String, String, String), BackendTarget> = BTreeMap::new();
     for rule in rules(config) {
         let (namespace, name) = (rule.id.namespace.clone(), rule.id.name.clone());
         for backend in &mut rule.backends {
-            let Some((service, _)) = backend.id.rsplit_once(':') else { continue };
+            let Some((service, _)) = backend.id.rsplit_once(':').filter(|(service, _)| is_so_of(service)) else {
+                continue;
+            };
             let key = (namespace.clone(), name.clone(), service.to_owned());
             backend.target = first.entry(key).or_insert_with(|| backend.target.clone()).clone();
         }
+    }
+}
+
+/// Sends all that a route has for a Service to the port that it names first, once the endpoints of that have changed.
+#[derive(Default)]
+struct MixesPorts(BTreeMap<String, Vec<Value>>);
+
+impl ConfigSeam for MixesPorts {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        let mut now: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for slice in seen.snapshot.all(Kind::EndpointSlice) {
+            now.entry(service_of(&slice.raw).to_string()).or_default().push(slice.raw["endpoints"].clone());
+        }
+        let mut ports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (service, port) in backends(config).filter_map(|backend| backend.id.rsplit_once(':')) {
+            ports.entry(service.to_owned()).or_default().insert(port.to_owned());
+        }
+        let of_several = ports.into_iter().filter(|(_, ports)| ports.len() > 1).map(|(service, _)| service);
+        let mut changed = BTreeSet::new();
+        for service in of_several {
+            let now = now.remove(&service).unwrap_or_default();
+            if *self.0.entry(service.clone()).or_insert_with(|| now.clone()) != now {
+                changed.insert(service);
+            }
+        }
+        merge_ports(config, |service| changed.contains(service));
     }
 }
 
@@ -48,13 +78,45 @@ fn resolve_names_once(snapshot: &mut Snapshot) {
     });
 }
 
-/// Leaves of the ports of a Service that have one number the first.
-fn forget_later_ports_of_a_number(snapshot: &mut Snapshot) {
+/// Takes the TCP ports of a Service away that come behind a UDP port of their number.
+fn forget_tcp_ports_behind_udp(snapshot: &mut Snapshot) {
     snapshot.edit(Kind::Service, |service| {
         let Some(ports) = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut) else { return };
-        let mut known = BTreeSet::new();
-        ports.retain(|port| known.insert(port["port"].as_u64()));
+        let mut of_udp = BTreeSet::new();
+        ports.retain(|port| {
+            let number = port["port"].as_u64();
+            if is_udp(port) {
+                of_udp.insert(number);
+            }
+            is_udp(port) || !of_udp.contains(&number)
+        });
     });
+}
+
+fn is_udp(port: &Value) -> bool {
+    port["protocol"] == "UDP"
+}
+
+/// Has the TCP and the UDP port of a Service that have one number stand for each other.
+fn exchange_protocols(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Service, |service| {
+        let mut numbers = [BTreeSet::new(), BTreeSet::new()];
+        for port in each(service, "/spec/ports") {
+            numbers[usize::from(is_udp(port))].insert(port["port"].as_u64());
+        }
+        let [tcp, udp] = numbers;
+        for port in each(service, "/spec/ports") {
+            let number = port["port"].as_u64();
+            if tcp.contains(&number) && udp.contains(&number) {
+                port["protocol"] = if is_udp(port) { "TCP" } else { "UDP" }.into();
+            }
+        }
+    });
+}
+
+/// Serves lanes as if the ports of Services that have one number stood for each other, where it says so.
+fn exchange_ports(seen: Seen<'_>, config: &mut Config, keep: fn(Protocol, &mut Protocol)) {
+    keep_lanes(seen.otherwise(exchange_protocols).config, config, keep);
 }
 
 /// Says of slices without ports that they have the one at which their Service is asked.
@@ -175,7 +237,7 @@ pub(super) const BUGS: &[Bug] = &[
             name: "knows-one-port-of-a-service",
             summary: "Sends the requests of all rules of a route for one Service to the port that the first of them names.",
             clauses: &["blind:HTTPRouteServiceTypes.1"],
-            seam: Seam::Config(|| serve(|_, config| merge_ports(config))),
+            seam: Seam::Config(|| serve(|_, config| merge_ports(config, |_| true))),
         },
         reported: &["aws/aws-application-networking-k8s#444"],
     },
@@ -193,9 +255,52 @@ pub(super) const BUGS: &[Bug] = &[
             name: "knows-one-port-of-a-number",
             summary: "Has no way to the TCP port of a Service whose UDP port has the same number and comes first.",
             clauses: &["blind:HTTPRouteServiceTypes.1"],
-            seam: Seam::Config(|| serve_from(forget_later_ports_of_a_number)),
+            seam: Seam::Config(|| serve_from(forget_tcp_ports_behind_udp)),
         },
         reported: &["Kong/kubernetes-ingress-controller#1080", "kubernetes/ingress-nginx#984"],
+    },
+    Bug {
+        fault: Fault {
+            name: "finds-tcp-ports-for-datagrams",
+            summary: "Sends the datagrams for a port of a Service to what is behind the TCP port of the same number.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| {
+                serve(|seen, config| {
+                    exchange_ports(seen, config, |old, now| {
+                        if let (Protocol::Udp(old), Protocol::Udp(now)) = (old, now) {
+                            *now = old;
+                        }
+                    });
+                })
+            }),
+        },
+        reported: &["istio/istio#12742", "kubernetes-sigs/aws-load-balancer-controller#2275"],
+    },
+    Bug {
+        fault: Fault {
+            name: "finds-udp-ports-for-streams",
+            summary: "Sends the connections for a port of a Service to what is behind the UDP port of the same number.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| {
+                serve(|seen, config| {
+                    exchange_ports(seen, config, |old, now| {
+                        if let (Protocol::Tcp(old), Protocol::Tcp(now)) = (old, now) {
+                            *now = old;
+                        }
+                    });
+                })
+            }),
+        },
+        reported: &["istio/istio#12742", "kubernetes-sigs/aws-load-balancer-controller#2275"],
+    },
+    Bug {
+        fault: Fault {
+            name: "mixes-ports-once-endpoints-change",
+            summary: "Sends all requests of a route for a Service to the port that it names first, once the endpoints of that have changed.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Config(|| Box::<MixesPorts>::default()),
+        },
+        reported: &["apache/shenyu#6493"],
     },
     Bug {
         fault: Fault {

@@ -57,7 +57,7 @@ fn keep_services_of_mirrors(memory: &mut Memory, snapshot: &mut Snapshot) {
 }
 
 /// The Secrets of its own namespace that a Gateway has certificates from.
-fn secrets(gateway: &Value) -> BTreeSet<ObjectKey> {
+pub(super) fn secrets(gateway: &Value) -> BTreeSet<ObjectKey> {
     let namespace = gateway["metadata"]["namespace"].as_str().unwrap_or_default();
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let references = list(&gateway["spec"]["listeners"]).into_iter().flat_map(|of| list(&of["tls"]["certificateRefs"]));

@@ -158,6 +158,8 @@ fn moments() -> [Snapshot; 3] {
     certificate(&mut first, "demo", "shared");
     certificate(&mut first, "demo", "held");
     certificate(&mut first, "demo", "shown");
+    certificate(&mut first, "demo", "renewed-for-both");
+    certificate(&mut first, "demo", "gone-for-both");
     let mut between = first.clone();
     trust_bundle(&mut between, "rotated", "rotated", 1);
     trust_bundle(&mut between, "again", "made-again", 1);
@@ -166,6 +168,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut second, include_str!("later.yaml"), "2");
     certificate(&mut second, "demo", "one");
     certificate(&mut second, "demo", "shown");
+    certificate(&mut second, "demo", "renewed-for-both");
     certificate(&mut second, "demo", "mended");
     add(&mut second, include_str!("clients-later.yaml"), "2");
     add(&mut second, include_str!("made-later.yaml"), "2");
@@ -186,6 +189,7 @@ fn moments() -> [Snapshot; 3] {
         (Kind::ReferenceGrant, "other", "of-shown"),
         (Kind::Secret, "third", "one"),
         (Kind::Secret, "demo", "shared"),
+        (Kind::Secret, "demo", "gone-for-both"),
         (Kind::Secret, "demo", "lost"),
         (Kind::Gateway, "demo", "holds-a"),
         (Kind::Service, "demo", "copied-away"),
