@@ -3,6 +3,7 @@
 //! A fault sits in exactly one seam, so the implementation itself knows of none. It declares the clauses that it breaks.
 
 mod conditions;
+mod late;
 mod payload;
 mod requests;
 pub(crate) mod tools;
@@ -16,7 +17,7 @@ use crate::behaviour::Fault;
 
 /// Every fault.
 pub fn catalogue() -> impl Iterator<Item = &'static Fault> {
-    let all = [conditions::FAULTS, views::FAULTS, requests::FAULTS, payload::FAULTS, writes::FAULTS];
+    let all = [conditions::FAULTS, views::FAULTS, requests::FAULTS, late::FAULTS, payload::FAULTS, writes::FAULTS];
     all.into_iter().flatten()
 }
 

@@ -1,13 +1,10 @@
 //! Faults in what is sent, when, and in whose name, and in what lets it be sent.
 
-use std::time::Duration;
-
-use jiff::SignedDuration;
 use serde_json::json;
 
 use super::{
     Fault,
-    tools::{LATER, SOON, SUBSCRIPTION, edit, edit_reason, is_refused, object, overlook, says},
+    tools::{SOON, SUBSCRIPTION, edit, edit_reason, has_hint, is_refused, object, overlook, says},
 };
 use crate::{
     arm::{How, Method, Poll, Purpose, Request, Response},
@@ -19,13 +16,13 @@ use crate::{
 };
 
 /// A look at something, of which nothing is to follow.
-fn look(id: &str, facts: &Facts) -> Option<Request> {
+pub(super) fn look(id: &str, facts: &Facts) -> Option<Request> {
     let url = format!("{id}?api-version={}", facts.kind.api_version);
     Some(Request { method: Method::Get, url, body: None, purpose: Purpose::Linger, caller: None })
 }
 
 /// Goes on behind such a look as if it had not been. Whether there was one.
-fn looked(seen: Seen<'_>, decision: &mut Decision) -> bool {
+pub(super) fn looked(seen: Seen<'_>, decision: &mut Decision) -> bool {
     let has =
         !seen.facts.is_deleting() && matches!(seen.answer, Some((request, _)) if request.purpose == Purpose::Linger);
     if has {
@@ -52,18 +49,6 @@ fn rest(seen: Seen<'_>, decision: &mut Decision) {
     decision.memory = Memory { rounds: seen.memory.rounds + 1, ..seen.memory.clone() };
 }
 
-/// Whether what would rest has rested for long. Sees to it that it is asked again by then.
-fn is_due_later(seen: Seen<'_>, decision: &mut Decision) -> bool {
-    let left = match seen.memory.due.filter(|_| seen.answer.is_none()) {
-        Some(due) if due <= seen.now => return true,
-        Some(due) => Duration::try_from(due.duration_since(seen.now)).unwrap_or(LATER),
-        None => LATER,
-    };
-    decision.memory.due = SignedDuration::try_from(left).ok().and_then(|left| seen.now.checked_add(left).ok());
-    decision.again = Again::After(left);
-    false
-}
-
 /// The operation that the annotations tell of.
 fn operation(facts: &Facts) -> Option<Poll> {
     serde_json::from_str(facts.annotation(POLLER_TOKEN)?).ok()
@@ -83,10 +68,6 @@ fn forget(seen: Seen<'_>, decision: &mut Decision, is_forgotten: impl Fn(&Poll) 
 fn sends_the_same(seen: Seen<'_>, decision: &Decision) -> bool {
     let puts = decision.request.as_ref().is_some_and(|request| request.purpose == Purpose::Put);
     puts && seen.answer.is_none() && live(seen.facts, "status") == "True" && is_current(seen.facts)
-}
-
-fn has_hint(missing: &Result<String, String>, hint: &str) -> bool {
-    missing.as_ref().is_err_and(|message| message.contains(hint))
 }
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -140,35 +121,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 && let Some(id) = seen.facts.annotation(RESOURCE_ID)
             {
                 decision.request = look(id, seen.facts);
-            }
-        }),
-    },
-    Fault {
-        name: "asks-late-while-waiting",
-        summary: "Looks for a resource in Azure whose owner is missing, after a long while.",
-        clauses: &["ASO-13"],
-        seam: Seam::Decision(|seen, decision| {
-            let has_looked = looked(seen, decision);
-            if !has_looked && says(decision, "WaitingForOwner") && is_due_later(seen, decision) {
-                let group = format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/missing");
-                let id = format!("{group}{}/{}", seen.facts.kind.segment, seen.facts.azure_name());
-                decision.request = look(&id, seen.facts);
-            }
-        }),
-    },
-    Fault {
-        name: "retries-fatal-late",
-        summary: "Sends again what failed for good, after a long while.",
-        clauses: &["ASO-18", "ASO-INV-9"],
-        seam: Seam::Decision(|seen, decision| {
-            let is_idle = decision.memory.is_parked && decision.request.is_none() && !seen.facts.is_deleting();
-            if is_idle && is_due_later(seen, decision) {
-                let memory = Memory { is_parked: false, due: Some(seen.now), ..seen.memory.clone() };
-                *decision = decide(Seen { answer: None, memory: &memory, ..seen });
-                // Nothing is said of it unless it comes out otherwise.
-                decision.status = Desired::default();
-                decision.memory.said = seen.memory.said.clone();
-                decision.memory.due = None;
             }
         }),
     },

@@ -38,6 +38,11 @@ pub(super) fn has_no_code(seen: Seen<'_>) -> bool {
         && matches!(seen.answer, Some((_, Ok(response))) if response.body["error"]["code"].as_str().unwrap_or_default().is_empty())
 }
 
+/// Whether what is missing is so for this reason.
+pub(super) fn has_hint(missing: &Result<String, String>, hint: &str) -> bool {
+    missing.as_ref().is_err_and(|message| message.contains(hint))
+}
+
 /// Changes the condition that is about to be said, and what is remembered of it.
 pub(crate) fn edit(decision: &mut Decision, change: impl Fn(&mut Ready)) {
     let said = [&mut decision.status.ready, &mut decision.memory.said.ready];

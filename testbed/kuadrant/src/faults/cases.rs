@@ -27,7 +27,21 @@ fn answers_after_an_edit(round: &mut Round) -> String {
     answers(round)
 }
 
+fn health(round: &mut Round) -> String {
+    merged(round, Kind::DnsPolicy, "p").to_string()
+}
+
 // What the cluster has.
+
+/// A policy that found its records healthy while there was a Gateway.
+fn refused_after_health(world: &mut Snapshot) {
+    let mut at = gw();
+    at["name"] = json!("gone");
+    world.put(Kind::DnsPolicy, policy(Kind::DnsPolicy, "p", at, 4, json!({"healthCheck": {}})));
+    world.edit(Kind::DnsPolicy, |one| {
+        one["status"] = json!({"conditions": [{"type": "SubResourcesHealthy", "status": "True"}]});
+    });
+}
 
 fn few(world: &mut Snapshot) {
     base(world);
@@ -315,6 +329,7 @@ pub(super) const MORE: &[Case] = &[
     case("waits-for-every-record", one_not_ready, says, ENFORCED, WAITS),
     case("overlooks-one-sick-record", one_sick, says, "SubResourcesHealthy=False", "SubResourcesHealthy=True"),
     case("lists-no-sick-records", sick_record, says, "\"recordConditions\":{", "\"recordConditions\":null"),
+    case("keeps-health-when-refused", refused_after_health, health, "", "SubResourcesHealthy"),
     case("says-nothing-of-health", sick_record, says, "SubResourcesHealthy=False", ""),
     Case {
         then: authorino_not_ready,

@@ -165,6 +165,21 @@ pub(super) const FAULTS: &[Fault] = &[
         }
     ),
     edit!(
+        "keeps-health-when-refused",
+        "Leaves SubResourcesHealthy of a DNSPolicy that is not accepted any more as it was.",
+        ["KUADRANT-K44"],
+        |_, _, outcome| {
+            for update in &mut outcome.statuses {
+                if update.key.0 == Kind::DnsPolicy
+                    && let Change::Own { conditions, owned, .. } = &mut update.change
+                    && conditions.iter().any(|one| one.r#type == "Accepted" && one.status == "False")
+                {
+                    owned.retain(|r#type| *r#type != "SubResourcesHealthy");
+                }
+            }
+        }
+    ),
+    edit!(
         "says-nothing-of-health",
         "Drops SubResourcesHealthy while a record is not healthy.",
         ["KUADRANT-K28"],

@@ -123,6 +123,10 @@ pub(crate) fn moment(name: &str) -> Moment {
             facts.inputs = missing(Source::Secret);
             facts.inputs[0].value = Err("Secret demo/s has no key \"k\"".into());
         }
+        "key-missing-in-config-map" => {
+            facts.inputs = missing(Source::ConfigMap);
+            facts.inputs[0].value = Err("ConfigMap demo/c has no key \"k\"".into());
+        }
         "id-as-name" => {
             facts.inputs = missing(Source::Resource);
             facts.inputs[0].value = Err("an id in ARM belongs into armId".into());
@@ -348,7 +352,8 @@ pub(crate) fn moment(name: &str) -> Moment {
             facts.foreign = vec!["ConfigMap c".into()];
             answer = got(Purpose::Confirm, 200, state("Succeeded"));
         }
-        "blocked" => {
+        "blocked" | "blocked-for-long" => {
+            memory.failures = if name == "blocked" { 0 } else { 6 };
             facts.kind = kinds::find("dbforpostgresql.azure.com", "FlexibleServer").unwrap();
             answer = got(Purpose::Check, 200, json!({"properties": {"state": "Stopping"}}));
         }
