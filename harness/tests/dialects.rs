@@ -592,6 +592,8 @@ fn lint(dialect: &Path) -> Ended {
 #[case::patch(&["plan", "--dialect", "LAMPS", "--context", "a", "--gateway-patch", "a"], &["--gateway-patch means nothing in the dialect `lamps`", "where traffic comes in"])]
 #[case::single_class(&["preflight", "--dialect", "LAMPS", "--context", "a", "--single-gateway-class", "a"], &["--single-gateway-class means nothing"])]
 #[case::port_forward(&["rbac", "--dialect", "LAMPS", "--port-forward"], &["--port-forward means nothing"])]
+#[case::port_forward_on_the_embedded_target(&["run", "--dialect", "contour", "--port-forward"], &["--port-forward goes through", "name it with --context or --kubeconfig"])]
+#[case::port_forward_of_classes(&["run", "--dialect", "kuadrant", "--port-forward"], &["--port-forward goes through", "name its GatewayClass with --gateway-class"])]
 #[case::identity(&["run", "--dialect", "aso", "--organization", "a"], &["what is said for a ConformanceReport means nothing in the dialect `aso`"])]
 #[case::profile(&["run", "--dialect", "LAMPS", "--context", "a", "--profile", "GATEWAY-HTTP"], &["the dialect `lamps` has no profiles"])]
 #[case::profiles(&["list", "profiles", "--dialect", "kuadrant"], &["the dialect `kuadrant` has no profiles"])]

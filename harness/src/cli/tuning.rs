@@ -248,10 +248,11 @@ impl Tuning {
     /// Applies the arguments to options. `all` are all scenarios of the suite, selected or not.
     pub(crate) fn apply(&mut self, options: &mut RunOptions, all: &[Scenario], suite: &Suite) -> Result<(), Failure> {
         if self.port_forward.is_some() && options.target.is_embedded() {
-            return Err(Failure::usage(
-                "--port-forward goes through the API server of a named cluster",
-                "name its GatewayClass with --gateway-class",
-            ));
+            let help = match suite.dialect.class() {
+                Some(class) => format!("name its {} with --gateway-class", class.kind),
+                None => "name it with --context or --kubeconfig".to_owned(),
+            };
+            return Err(Failure::usage("--port-forward goes through the API server of a named cluster", help));
         }
         self.read_features(suite)?;
         options.jobs = self.jobs.max(1);
