@@ -32,7 +32,16 @@ impl Exchange for Envoy {
             return routing.route_in(fallback, request);
         }
         let is_elsewhere = request.scheme == "https" && request.server_name.as_deref() != Some(&request.host);
-        if is_elsewhere { MatchOutcome::Misdirected } else { found }
+        // A wildcard stands for one label.
+        let hostname =
+            routing.virtual_host(&request.host).and_then(|at| routing.hosts.get(at)).map(|host| &host.hostname);
+        let is_deeper = matches!(hostname, Some(Hostname::Wildcard(suffix))
+            if request.host.matches('.').count() > suffix.matches('.').count() + 1);
+        match found {
+            _ if is_elsewhere => MatchOutcome::Misdirected,
+            _ if is_deeper => MatchOutcome::NoRule,
+            found => found,
+        }
     }
 
     fn on_backend(&self, request: &RequestHead, route: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {

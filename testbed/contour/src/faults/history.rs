@@ -17,7 +17,8 @@ const TURNING: Duration = Duration::from_millis(250);
 /// So long each word lasts.
 const WORD: Duration = Duration::from_millis(200);
 
-fn now() -> Value {
+/// The time, as statuses have it.
+pub(super) fn now() -> Value {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into()
 }
 

@@ -4,8 +4,11 @@ mod access;
 mod design;
 mod graph;
 mod history;
+mod included;
+mod matching;
 mod serving;
 mod silence;
+mod upstream;
 mod words;
 
 use serde_json::Value;
@@ -15,8 +18,18 @@ use crate::seam::Fault;
 use crate::status::{Sub, Verdict};
 
 /// Every fault, by the file that it stands in.
-pub const FAULTS: &[&[Fault]] =
-    &[silence::FAULTS, words::FAULTS, graph::FAULTS, serving::FAULTS, access::FAULTS, history::FAULTS, design::FAULTS];
+pub const FAULTS: &[&[Fault]] = &[
+    silence::FAULTS,
+    words::FAULTS,
+    graph::FAULTS,
+    included::FAULTS,
+    matching::FAULTS,
+    serving::FAULTS,
+    upstream::FAULTS,
+    access::FAULTS,
+    history::FAULTS,
+    design::FAULTS,
+];
 
 /// A fault in what should be.
 macro_rules! edit {

@@ -3,6 +3,7 @@
 use gateproof_runtime::object::{items, name, namespace, text};
 use serde_json::{Value, json};
 
+use super::history::now;
 use super::{edit, valid, verdicts, write_status};
 use crate::kinds::Kind;
 use crate::reconcile::Outcome;
@@ -255,14 +256,11 @@ pub(super) const FAULTS: &[Fault] = &[
             let Some(condition) = valid(status).cloned() else { return };
             for error in items(&condition, "/errors") {
                 let mut own = error.clone();
-                // It has come about with Valid, unless it was there before.
-                let was = items(live, "/status/conditions")
-                    .find(|was| was["type"] == own["type"] && was["status"] == own["status"]);
-                // Valid has no time yet where nothing was said of the object before.
-                let times = [&was.unwrap_or(&condition)["lastTransitionTime"], &live["metadata"]["creationTimestamp"]];
-                own["lastTransitionTime"] =
-                    times.into_iter().find(|time| time.is_string()).cloned().unwrap_or_default();
                 own["observedGeneration"] = live["metadata"]["generation"].clone();
+                let same = items(live, "/status/conditions").find(|was| {
+                    ["type", "status", "reason", "message", "observedGeneration"].iter().all(|at| was[at] == own[at])
+                });
+                own["lastTransitionTime"] = same.map_or_else(now, |was| was["lastTransitionTime"].clone());
                 if let Some(conditions) = status["conditions"].as_array_mut() {
                     conditions.retain(|other| other["type"] != own["type"]);
                     conditions.push(own);

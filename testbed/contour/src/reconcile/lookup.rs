@@ -18,7 +18,7 @@ pub(super) struct Upstream {
     pub(super) id: String,
     /// The ready endpoints.
     pub(super) endpoints: Vec<SocketAddr>,
-    /// What the Service says is spoken there: nothing, `h2c` or `tls`.
+    /// What the Service says is spoken there: nothing, `h2`, `h2c` or `tls`.
     pub(super) protocol: &'static str,
 }
 
@@ -48,9 +48,21 @@ pub(super) fn service(round: &Round<'_>, of: &str, service: &str, port: u16) -> 
     let protocol = match found.pointer("/appProtocol").and_then(Value::as_str) {
         Some("kubernetes.io/h2c") => "h2c",
         Some("https") => "tls",
-        _ => "",
+        Some(_) => "",
+        None => annotated(object, found),
     };
     Ok(Upstream { id, endpoints: endpoints(snapshot, of, service, text(found, "/name")), protocol })
+}
+
+/// What annotations of a Service say is spoken at a port of it, which they have by name or by number.
+fn annotated(service: &Value, port: &Value) -> &'static str {
+    let number = port["port"].to_string();
+    let has = |protocol: &&&str| {
+        let annotation = format!("projectcontour.io/upstream-protocol.{protocol}");
+        let ports = service["metadata"]["annotations"][annotation.as_str()].as_str().unwrap_or_default();
+        ports.split(',').map(str::trim).any(|one| !one.is_empty() && (one == number || one == text(port, "/name")))
+    };
+    ["h2", "h2c", "tls"].iter().rfind(has).copied().unwrap_or_default()
 }
 
 fn endpoints(snapshot: &Snapshot, of: &str, service: &str, port: &str) -> Vec<SocketAddr> {

@@ -309,3 +309,21 @@ fn times_are_read_as_go_writes_them(#[case] response: &str, #[case] expected: Re
     let read = policies::timeout(Some(&policy)).map(|time| time.map(|time| time.as_millis())).map_err(drop);
     assert_eq!(read, expected);
 }
+
+#[rstest]
+#[case::by_number(json!({"projectcontour.io/upstream-protocol.h2c": "81, 80"}), Value::Null, true)]
+#[case::by_name(json!({"projectcontour.io/upstream-protocol.h2c": "web"}), Value::Null, true)]
+#[case::of_another_port(json!({"projectcontour.io/upstream-protocol.h2c": "81"}), Value::Null, false)]
+#[case::without_any(json!({}), Value::Null, false)]
+#[case::beside_what_the_port_says(json!({"projectcontour.io/upstream-protocol.h2c": "80"}), json!("http"), false)]
+fn an_annotation_says_what_is_spoken(#[case] annotations: Value, #[case] says: Value, #[case] is_h2c: bool) {
+    let (kind, mut service) = object("Service", "echo", json!({"ports": [{"name": "web", "port": 80}]}));
+    service["metadata"]["annotations"] = annotations;
+    service["spec"]["ports"][0]["appProtocol"] = says;
+    let routes = json!([{"services": [{"name": "echo", "port": 80}]}]);
+    let root = proxy("root", json!({"virtualhost": {"fqdn": "demo.example"}, "routes": routes}));
+    let outcome = round(vec![(kind, service), root], Edition::Current);
+    let Answer::Backends(backends) = &outcome.hosts[0].routes[0].answer else { panic!("it leads to a Service") };
+    let target = &backends[0].target;
+    assert_eq!(matches!(target, gateproof_proxy::config::BackendTarget::H2cEndpoints(_)), is_h2c);
+}
