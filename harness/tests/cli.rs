@@ -829,3 +829,88 @@ fn the_page_of_a_run_is_rendered_alike_again() {
     let other = run(dir.path(), &[&render[..], &["text", "--baseline", "gateproof-report"]].concat());
     expect(&other, 2, &["nothing but the page shows news against a baseline", "add --as html"]);
 }
+
+/// Of a feature that came with v1.5 a list of v1.4 says nothing: who does without may have it all the same, as this target does.
+#[rstest]
+#[case::of_now(&["--features", "Gateway,TLSRoute"], "")]
+#[case::with_it(&["--features", "Gateway,TLSRoute", "--features-as-of", "1.5"], "")]
+#[case::before_it(&["--features", "Gateway,TLSRoute", "--features-as-of", "1.4"], "v1.4.0")]
+#[case::a_report_with_it(&["--features-from", "v1.5.1"], "")]
+#[case::a_report_before_it(&["--features-from", "v1.4.1"], "v1.4.1")]
+fn who_lists_features_as_of_a_release_is_blamed_for_no_newer_ones(#[case] listed: &[&str], #[case] release: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    for release in ["v1.4.1", "v1.5.1"] {
+        let report = format!(
+            "apiVersion: gateway.networking.k8s.io/v1\nkind: ConformanceReport\ndate: '2026-01-01'\ngatewayAPIVersion: {release}\n\
+             implementation: {{organization: a, project: b, url: 'https://b.example', version: v1, contact: [c]}}\n\
+             profiles: [{{name: GATEWAY-TLS, core: {{result: success, statistics: {{Passed: 1, Failed: 0, Skipped: 0}}}}}}]\n"
+        );
+        write(dir.path(), release, &report);
+    }
+    let name = "tlsroute-terminate-not-supported";
+    let words = ["run", name, "--target", "embedded:variant:claims-core-alone", "--impatient"];
+    let ended = run(dir.path(), &[&words[..], listed].concat());
+    let record = std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap();
+    let record: Value = serde_json::from_str(&record).unwrap();
+    let scenario = &record["scenarios"][0];
+    if release.is_empty() {
+        expect(&ended, 1, &["0 passed, 1 failed"]);
+        assert_eq!(scenario["outcome"], "failed");
+    } else {
+        // Nothing was tested.
+        expect(&ended, 3, &["0 passed, 0 failed, 1 not supported"]);
+        let why = format!(
+            "it is about who does without the feature TLSRouteModeTerminate, of which a list of features of {release} says nothing"
+        );
+        assert_eq!(scenario["reason"], why);
+    }
+}
+
+/// A row that does not hold goes, what its fault lacks then comes, and nothing else changes.
+#[test]
+fn the_program_keeps_the_table_of_what_shows_each_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = include_str!("../src/kill/shown_by.yaml");
+    let row = "  - httproute-unknown-port steps[1].settle.HTTPRoute/route.Accepted.status\n";
+    let (fault, wrong) = ("accepts-gateways-of-conflicts-alone", "httproute-simple steps[2].probe.status");
+    let block = kept.split_once(&format!("{fault}:\n")).unwrap().1.lines().take_while(|line| line.starts_with("  - "));
+    let block = block.map(|line| format!("{line}\n")).collect::<String>();
+    let own = block.lines().map(|line| line.trim_start_matches("  - ")).collect::<Vec<_>>();
+    let table = || std::fs::read_to_string(dir.path().join("table.yaml")).unwrap();
+    let made = || run(dir.path(), &["faults", fault, "--table", "--write", "table.yaml"]);
+    write(dir.path(), "table.yaml", kept);
+    expect(&made(), 0, &["1 faults; table.yaml: 0 rows put in, 0 taken out"]);
+    assert!(table() == kept);
+    let spoilt = kept.replacen(&block, &format!("  - {wrong}\n"), 1);
+    write(dir.path(), "table.yaml", &spoilt);
+    let ended = made();
+    expect(&ended, 0, &[&format!("- {fault}: {wrong}"), &format!("+ {fault}: "), "1 taken out"]);
+    let after = table();
+    assert!(after.contains(row) && !after.contains(&format!("{fault}:\n  - {wrong}")), "{}", ended.said());
+    // What shows it may be another one of several, and the rest is as it was.
+    let without = |text: &str| {
+        let (before, rest) = text.split_once(&format!("{fault}:\n")).unwrap();
+        format!("{before}{}", rest.trim_start_matches(|c| c != '\n').trim_start_matches('\n'))
+    };
+    assert_eq!(own.len(), 1, "this fault is for a table of one row");
+    assert!(without(&after) == without(kept), "{}", ended.said());
+    expect(&made(), 0, &["0 rows put in, 0 taken out"]);
+    assert!(table() == after);
+
+    let refused = |file: &str, text: &str, parts: &[&str]| {
+        write(dir.path(), file, text);
+        expect(&run(dir.path(), &["faults", fault, "--table", "--write", file]), 2, parts);
+        assert_eq!(std::fs::read_to_string(dir.path().join(file)).unwrap(), text);
+    };
+    let aso = include_str!("../src/kill/shown_by/aso.yaml");
+    refused("aso.yaml", aso, &["aso.yaml: line", "there is no fault", "nothing was run, and nothing written"]);
+    refused("empty", "", &["empty: its first comment does not say that `gateproof faults --table` prints it"]);
+    refused("notes.md", "# Notes\n\nOf mine.\n", &["notes.md: line 2: `` is neither a comment"]);
+    let words = ["faults", fault, "--write", "table.yaml"];
+    expect(&run(dir.path(), &words), 2, &["--table"]);
+    expect(
+        &run(dir.path(), &["faults", fault, "--table", "--write", "nothing.yaml"]),
+        2,
+        &["cannot read nothing.yaml"],
+    );
+}

@@ -1,6 +1,6 @@
 //! Every binding asserted value is negated once; the plain reference must then fail at that very value.
 //!
-//! A sample drawn by a fixed seed; all of them with `GATEPROOF_FULL=1`.
+//! A sample drawn by a seed that is printed; all of them with `GATEPROOF_FULL=1`.
 
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 

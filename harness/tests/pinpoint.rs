@@ -1,6 +1,6 @@
 //! Every binding expectation fails, alone, when the reference goes wrong at its value and nowhere else.
 //!
-//! A sample drawn by a fixed seed; all of them with `GATEPROOF_FULL=1`, or by `gateproof faults --pinpoint`.
+//! A sample drawn by a seed that is printed; all of them with `GATEPROOF_FULL=1`, or by `gateproof faults --pinpoint`.
 
 #![allow(clippy::expect_used)]
 

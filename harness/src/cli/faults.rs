@@ -1,6 +1,5 @@
 //! `gateproof faults`: the kill matrix.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +12,7 @@ use super::not_run::run_failure;
 use super::options::{scenarios_of, unknown_of};
 use super::output::{Format, say, tell};
 use super::shard::Shard;
-use super::{Failure, Outcome, measured, own};
+use super::{Failure, Outcome, measured, own, table};
 use crate::dialects::Reference;
 use crate::exit_codes;
 use crate::kill::{self, Extent, Matrix, Plan, Proof, ShownBy, Varied, Watcher};
@@ -29,8 +28,10 @@ use gateproof_testbed::UnknownBehaviour;
 Examples:
   gateproof faults                          each fault with the scenarios about its clauses, and ten others
   gateproof faults ignores-reference-grants
-  gateproof faults NAME --table             what shows it, for harness/src/kill/shown_by.yaml
-  gateproof faults --dialect aso            the same of another dialect's reference; --table is for shown_by/aso.yaml then
+  gateproof faults NAME --table             what shows it
+  gateproof faults NAME --table --write harness/src/kill/shown_by.yaml
+                                            the same, put into the table; without a name all of it is made anew
+  gateproof faults --dialect aso            the same of another dialect's reference; its table is shown_by/aso.yaml
   gateproof faults --dialect kuadrant,aso   one after the other; the exit code is the gravest
   gateproof faults --full --holes           the whole product, and what no fault fails alone
   gateproof faults --full --shard 2/4       a quarter of it, for one of four machines
@@ -74,6 +75,10 @@ pub(crate) struct Args {
     /// hold there, or is missing, is looked for
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "variants", "format"])]
     table: bool,
+    /// With --table: put it into this file instead, which is such a table. What holds there stays as it is and where it is, what is
+    /// new comes last, and what is changed is printed
+    #[arg(long, value_name = "FILE", requires = "table")]
+    write: Option<PathBuf>,
     /// Measure what `gateproof report diagnose` says: each fault is run beside a legal variant, and its record kept in this folder.
     /// What is there is not run again; all records there are asked about, as they are and cut, with the fault known and not
     #[arg(long, value_name = "DIR", conflicts_with_all = ["holes", "pinpoint", "inversion", "variants", "table", "format"])]
@@ -209,8 +214,7 @@ async fn one(args: Args, documents: &mut Documents) -> Outcome {
         return print_varied(&varied, args.format, documents);
     }
     if args.table {
-        print_table(table(&mut plan, &shown_by, args.seed, &lines).await);
-        return Ok(exit_codes::PASSED);
+        return table::run(&mut plan, shown_by, args.write.as_deref(), args.seed, &lines).await;
     }
     if let (Some(edition), true) = (&edition, plan.faults.is_empty()) {
         let problem = format!("no fault is shown by the edition `{edition}` of `{name}` alone");
@@ -253,24 +257,6 @@ fn scenarios(args: &Args, suite: &Suite) -> Result<(Vec<Scenario>, usize), Failu
 
 fn no_scenario(glob: &str) -> Failure {
     Failure::usage(format!("no scenario is called `{glob}`"), "`gateproof list scenarios` shows all")
-}
-
-/// What shows each fault: what is listed, where all of that holds and nothing is missing, and else what more scenarios say.
-async fn table(plan: &mut Plan, listed: &ShownBy, seed: u64, lines: &Lines) -> BTreeMap<String, Vec<String>> {
-    plan.extent = Extent::Sample(seed);
-    let first = kill::drive(plan, listed, lines).await;
-    plan.faults.retain(|fault| first.complaints.iter().any(|complaint| complaint.fault() == fault.name));
-    plan.extent = Extent::Declared(seed);
-    let second = kill::drive(plan, listed, lines).await;
-    first.rows.into_iter().chain(second.rows).map(|row| (row.fault, row.shown_by)).collect()
-}
-
-fn print_table(table: BTreeMap<String, Vec<String>>) {
-    say!("# What shows each fault; first what states best what is wrong. `gateproof faults --table` prints this.");
-    for (fault, showings) in table {
-        say!("{fault}:");
-        showings.iter().for_each(|showing| say!("  - {showing}"));
-    }
 }
 
 fn print_matrix(matrix: &Matrix) {

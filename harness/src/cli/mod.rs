@@ -54,6 +54,7 @@ mod several;
 mod shard;
 mod shelf;
 mod submit;
+mod table;
 mod testbed;
 mod trace;
 mod trend;

@@ -15,6 +15,7 @@ mod pinpoint;
 mod plan;
 mod recorded;
 mod shown_by;
+mod table;
 mod touched_by;
 mod trial;
 mod variants;
@@ -26,7 +27,8 @@ pub use matrix::{BrokenRule, FaultRun, FirstFailure, Matrix, Row, ScenarioRun, s
 pub use pinpoint::{pin_all, pinned};
 pub use plan::{Extent, Plan, Watcher};
 pub use recorded::{add_rules, record};
-pub use shown_by::{Showing, ShownBy};
+pub use shown_by::{Showing, ShownBy, printed_by};
+pub use table::{Change, NoTable, Seen, Table, seen};
 pub use touched_by::TouchedBy;
 pub use trial::{Proof, Survivor, Trial};
 pub use variants::{Blamed, Varied, vary};

@@ -16,7 +16,7 @@ use crate::scenario::pattern::matches;
 use crate::scenario::{Scenario, Verb};
 
 /// The tables: of a dialect, and of its other editions.
-const TABLES: [(Reference, Option<&str>, &str); 7] = [
+pub(super) const TABLES: [(Reference, Option<&str>, &str); 7] = [
     (Reference::GatewayApi, None, include_str!("shown_by.yaml")),
     (Reference::Aso, None, include_str!("shown_by/aso.yaml")),
     (Reference::Aso, Some("design"), include_str!("shown_by/aso.design.yaml")),
@@ -25,6 +25,16 @@ const TABLES: [(Reference, Option<&str>, &str); 7] = [
     (Reference::Kuadrant, None, include_str!("shown_by/kuadrant.yaml")),
     (Reference::Kuadrant, Some("design"), include_str!("shown_by/kuadrant.design.yaml")),
 ];
+
+/// What prints the table of a dialect, in one of its other editions or the one that is meant first.
+pub fn printed_by(reference: Reference, edition: Option<&str>) -> String {
+    let dialect = match reference {
+        Reference::GatewayApi => String::new(),
+        other => format!(" --dialect {}", other.dialect()),
+    };
+    let edition = edition.map(|edition| format!(" --edition {edition}")).unwrap_or_default();
+    format!("gateproof faults{dialect}{edition} --table")
+}
 
 /// Clauses that a fault breaks where another edition says something else, and not in this one, though they hold here, too.
 const UNBROKEN: &str = include_str!("shown_by/unbroken.yaml");
@@ -39,7 +49,7 @@ pub(super) fn unbroken(dialect: &str, edition: &str) -> Result<BTreeMap<String, 
 }
 
 /// What follows from faults elsewhere, in scenarios about something else. Only whole products (`--full`) see all of it.
-const BESIDES: &str = include_str!("besides.yaml");
+pub(super) const BESIDES: &str = include_str!("besides.yaml");
 
 /// What a failure is about beside the values that a manifest asserts: whether something came to rest, was spoken of at all, is
 /// up to date, can be probed, and goes on as it began, at once or after a while.
@@ -119,6 +129,11 @@ impl ShownBy {
     /// It is not well-formed.
     pub fn with_besides(self, text: &str) -> Result<ShownBy, serde_yaml::Error> {
         Ok(ShownBy { besides: serde_yaml::from_str(text)?, ..self })
+    }
+
+    /// The same with another table of what shows the faults.
+    pub fn with_shown(self, shown: BTreeMap<String, Vec<Showing>>) -> ShownBy {
+        ShownBy { shown, ..self }
     }
 
     /// The faults that a run in this edition is about: what its table names, and in the first edition what no table does, too.

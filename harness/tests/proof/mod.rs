@@ -10,8 +10,16 @@ use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// What samples are drawn by.
-pub const SEED: u64 = 1;
+/// What samples are drawn by: `GATEPROOF_SEED`, or one that is always the same. It is printed, so that a sample can be drawn again.
+///
+/// # Panics
+/// The variable is no number.
+pub fn seed() -> u64 {
+    let named = std::env::var("GATEPROOF_SEED").ok();
+    let seed = named.map_or(1, |text| text.parse().expect("GATEPROOF_SEED is a number"));
+    println!("drawn by GATEPROOF_SEED={seed}");
+    seed
+}
 
 /// Hears nothing.
 pub struct Quiet;
@@ -42,12 +50,12 @@ pub fn is_full() -> bool {
     std::env::var_os("GATEPROOF_FULL").is_some()
 }
 
-/// Some of `all`, always the same, or everything if that is asked for.
+/// Some of `all`, by the seed, or everything if that is asked for.
 pub fn sample<T: Clone>(all: Vec<T>, size: usize) -> Vec<T> {
     if is_full() {
         return all;
     }
-    all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(SEED), size).cloned().collect()
+    all.choose_multiple(&mut ChaCha8Rng::seed_from_u64(seed()), size).cloned().collect()
 }
 
 /// What did not fail alone as it should, a line each.
