@@ -197,6 +197,12 @@ fn a_page_begins_with_what_is_news() {
     // If that is asked for, it is judged by itself.
     let told = ["the run before is of the dialect gateway-api, so this one of aso is judged by itself", "1 passed"];
     expect(&run(dir, &[&aso[..], &["--if-same-dialect"]].concat()), 0, &told);
+    // So is a page that is made again, and one that was to be held against it.
+    let render = ["report", "render", "r", "--as", "html", "--baseline", "other"];
+    expect(&run(dir, &render), 2, &["other: a run of the dialect aso, and this one is of gateway-api"]);
+    let rendered = run(dir, &[&render[..], &["--if-same-dialect"]].concat());
+    expect(&rendered, 0, &["the run before is of the dialect aso, so this one of gateway-api is judged by itself"]);
+    assert_eq!(shown(&rendered.out)["news"], Value::Null);
 }
 
 /// Ten times the scenarios may cost twelve times the work, and whenever a page is made of a log it is the same. `GATEPROOF` names a

@@ -68,6 +68,13 @@ impl Watching {
         fs::write(self.path(file), text).unwrap();
     }
 
+    /// Puts a file in its place at once: who writes into it may be seen halfway.
+    fn replace(&self, file: &str, text: &str) {
+        let new = self.dir.path().join("new");
+        fs::write(&new, text).unwrap();
+        fs::rename(new, self.path(file)).unwrap();
+    }
+
     /// Everything that is said up to a line with this.
     fn until(&self, part: &str) -> String {
         let mut all = String::new();
@@ -285,18 +292,78 @@ fn a_run_under_way_is_broken_off_and_nothing_follows() {
     assert!(!said.contains(WAITS), "{said}");
 }
 
+/// What had passed before is no result of the run that was broken off, and nothing of it is left on the cluster.
+#[test]
+fn a_later_run_that_is_broken_off_is_cleaned_up() {
+    let testbed = TestbedProcess::start(&[]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let api = runtime.block_on(connect(&Source::Text(testbed.credentials()))).unwrap();
+    let namespaces = || {
+        let list = runtime.block_on(api.get("/api/v1/namespaces")).unwrap();
+        list["items"].as_array().unwrap().iter().map(|one| one["metadata"]["name"].to_string()).collect::<Vec<_>>()
+    };
+    let before = namespaces();
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("scenarios")).unwrap();
+    fs::write(dir.path().join("scenarios/one.yaml"), good("one")).unwrap();
+    let mut arguments = testbed.arguments("gateproof");
+    arguments.extend(["--watch", "scenarios", "--timeout-scale", "100"]);
+    let mut watching = Watching::begin_in(dir, &arguments);
+    watching.waits();
+    assert_eq!(watching.reported(), outcomes(&[("one", "passed")]));
+    watching.write("one.yaml", &failing("one"));
+    watching.until("1 of 1 scenarios again: one");
+    while namespaces() == before {}
+    let (code, said) = watching.interrupted();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("reason:   interrupted") && !said.contains(WAITS), "{said}");
+    assert_eq!(watching.reported(), outcomes(&[("one", "inconclusive")]));
+    assert_eq!(namespaces(), before);
+}
+
+/// As editors save: another file takes the name, or the one before makes room first.
+#[test]
+fn a_file_that_is_replaced_has_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("scenarios")).unwrap();
+    let files = ["one", "two"].map(|name| dir.path().join(format!("scenarios/{name}.yaml")));
+    fs::write(&files[0], good("one")).unwrap();
+    fs::write(&files[1], good("two")).unwrap();
+    // A folder, and a file by itself.
+    for watched in ["scenarios", "scenarios/one.yaml"] {
+        let at = tempfile::tempdir().unwrap();
+        copy(&dir.path().join("scenarios"), &at.path().join("scenarios"));
+        let mut watching = Watching::begin_in(at, &["run", "--watch", watched, "--impatient"]);
+        watching.waits();
+        let again = format!("; 1 of {} scenarios again: one\n", if watched == "scenarios" { 2 } else { 1 });
+        // The file that is there then is another one each time.
+        for text in [failing("one"), good("one"), failing("one")] {
+            watching.replace("one.yaml", &text);
+            let said = watching.waits();
+            assert!(said.contains("scenarios/one.yaml changed") && said.contains(&again), "{watched}: {said}");
+        }
+        fs::rename(watching.path("one.yaml"), watching.path("one.yaml~")).unwrap();
+        watching.write("one.yaml", &good("one"));
+        fs::remove_file(watching.path("one.yaml~")).unwrap();
+        let said = watching.until("1 passed, 0 failed");
+        assert!(said.contains(&again), "{watched}: {said}");
+        assert_eq!(watching.interrupted().0, Some(0));
+    }
+}
+
 /// A Pod that stands for a controller's is deleted, and its Deployment makes another one.
 #[test]
 fn another_start_of_the_controller_runs_all_again() {
     let testbed = TestbedProcess::start(&[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let api = runtime.block_on(connect(&Source::Text(testbed.credentials()))).unwrap();
-    let call = |method: Method, path: &str, body: Value| {
-        let (body, kind) = (body.to_string().into_bytes(), Some("application/json"));
-        let reply = runtime.block_on(api.call(method, path, kind, body)).unwrap();
+    let call_as = |method: Method, path: &str, kind: &str, body: Value| {
+        let reply = runtime.block_on(api.call(method, path, Some(kind), body.to_string().into_bytes())).unwrap();
         assert!(reply.code < 300, "{reply:?}");
         reply.body
     };
+    let call = |method: Method, path: &str, body: Value| call_as(method, path, "application/json", body);
+    let patch = |path: &str, body: Value| call_as(Method::PATCH, path, "application/json-patch+json", body);
     call(Method::POST, "/api/v1/namespaces", json!({"metadata": {"name": "system"}}));
     let labels = json!({"app": "controller"});
     call(
@@ -341,16 +408,29 @@ fn another_start_of_the_controller_runs_all_again() {
     assert!(said.contains("2 passed, 0 failed"), "{said}");
 
     // What a run may have caused itself is no cause of another one.
-    watching.write("one.yaml", &failing("one"));
+    watching.replace("one.yaml", &failing("one"));
     watching.until("1 of 2 scenarios again: one");
     let before = pods().remove(0);
     call(Method::DELETE, &format!("/api/v1/namespaces/system/pods/{before}"), json!({}));
     let said = watching.until("so nothing runs again for that");
     assert!(said.contains("0 passed, 1 failed") && said.contains("the controller began anew during a run ("), "{said}");
-    watching.write("one.yaml", &good("one"));
+    watching.replace("one.yaml", &good("one"));
     let said = watching.waits();
     assert!(said.starts_with("scenarios/one.yaml changed; 1 of 2 scenarios again: one\n"), "{said}");
-    assert_eq!(watching.interrupted().0, Some(0));
+
+    // What is deployed meanwhile is none of its doing.
+    watching.replace("one.yaml", &failing("one"));
+    watching.until("1 of 2 scenarios again: one");
+    let (before, image) =
+        (pods(), json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "echo-basic:2"}]));
+    patch("/apis/apps/v1/namespaces/system/deployments/controller", image);
+    while pods().is_empty() || pods() == before {}
+    let said = watching.waits();
+    assert!(said.contains("0 passed, 1 failed"), "{said}");
+    let said = watching.waits();
+    assert!(said.starts_with(&format!("the controller began anew ({}); 2 of 2", pods()[0])), "{said}");
+    assert!(said.contains("1 passed, 1 failed"), "{said}");
+    assert_eq!(watching.interrupted().0, Some(1));
 }
 
 fn copy(from: &Path, to: &Path) {

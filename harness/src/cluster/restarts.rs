@@ -1,6 +1,6 @@
 //! The controller's Pods, followed by a watch: that one began anew, be it another Pod or a container that was started again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,13 +32,13 @@ pub struct Restarts {
 /// The names of Pods that began anew and are ready.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Began {
-    /// Those that did while nothing ran.
+    /// Those that did while nothing ran, and those that were deployed, whenever that was: no run does that.
     pub between: Vec<String>,
     /// Those that ended, or appeared, while a run was under way, which may have been the cause.
     pub meanwhile: Vec<String>,
 }
 
-/// A Pod that began anew, and whether it did while a run was under way.
+/// A Pod that began anew, and whether a run that was under way may have been the cause.
 type Told = (String, bool);
 
 /// Whether there is a run.
@@ -194,19 +194,30 @@ struct Lives {
     ready: HashMap<String, Life>,
     /// Those that are not ready, and whether they became so in a run.
     down: HashMap<String, bool>,
+    /// What those that were ready once are made from.
+    templates: HashSet<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Life {
     uid: String,
     /// How often its containers were started again.
     restarts: u64,
+    /// The template, by the label that its controller gives it, or else the images.
+    template: String,
+}
+
+impl Life {
+    fn is(&self, other: &Life) -> bool {
+        self.uid == other.uid && self.restarts == other.restarts
+    }
 }
 
 impl Lives {
     /// These are there, and are nothing new.
     fn are(&mut self, pods: &[Value]) {
         self.ready = pods.iter().filter_map(life).collect();
+        self.templates.extend(self.ready.values().map(|life| life.template.clone()));
     }
 
     /// No others are there any more.
@@ -224,7 +235,9 @@ impl Lives {
             return None;
         }
         let before = self.ready.get(&name);
+        let deployed = self.is_deployed(&life, before);
         let in_run = match moment {
+            _ if deployed => false,
             Moment::During => true,
             // Another Pod is nothing that a kubelet tells late.
             Moment::Behind => before.is_some_and(|before| before.uid == life.uid),
@@ -234,12 +247,20 @@ impl Lives {
             self.down.entry(name).or_insert(in_run);
             return None;
         }
-        let in_run = self.down.remove(&name).unwrap_or(in_run);
-        if before == Some(&life) {
+        let in_run = self.down.remove(&name).unwrap_or(in_run) && !deployed;
+        if before.is_some_and(|before| before.is(&life)) {
             return None;
         }
+        self.templates.insert(life.template.clone());
         self.ready.insert(name.clone(), life);
         Some((name, in_run))
+    }
+
+    /// Whether it is there because somebody deployed it: what comes back by itself, or as one of more, is made from what was there.
+    fn is_deployed(&self, life: &Life, before: Option<&Life>) -> bool {
+        let is_another = before.is_none_or(|before| before.uid != life.uid || before.template != life.template);
+        let amid_others = || self.ready.values().any(|one| one.template != life.template);
+        is_another && (!self.templates.contains(&life.template) || amid_others())
     }
 
     fn gone(&mut self, pod: &Value) {
@@ -252,7 +273,16 @@ impl Lives {
 fn life(pod: &Value) -> Option<(String, Life)> {
     let (name, uid) = (text(pod, "/metadata/name"), text(pod, "/metadata/uid"));
     let restarts = containers(pod).iter().filter_map(|one| one.get("restartCount")?.as_u64()).sum();
-    (!name.is_empty()).then(|| (name.to_owned(), Life { uid: uid.to_owned(), restarts }))
+    (!name.is_empty()).then(|| (name.to_owned(), Life { uid: uid.to_owned(), restarts, template: template(pod) }))
+}
+
+fn template(pod: &Value) -> String {
+    let labels = ["/metadata/labels/pod-template-hash", "/metadata/labels/controller-revision-hash"];
+    if let Some(hash) = labels.iter().find_map(|label| pod.pointer(label)?.as_str()) {
+        return hash.to_owned();
+    }
+    let containers = pod.pointer("/spec/containers").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    containers.iter().map(|one| text(one, "/image")).collect::<Vec<_>>().join(" ")
 }
 
 fn is_ready(pod: &Value) -> bool {
@@ -276,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    /// A Pod by its name, uid, restarts and whether it is ready: `a one 0 ready`.
+    /// A Pod by its name, uid, restarts and whether it is ready, and what it is made from: `a one 0 ready`, `a one 0 ready v2`.
     fn pod(words: &str) -> Value {
         let words: Vec<&str> = words.split(' ').collect();
         let (ready, restarts) = (words[3] != "begins", words[2].parse::<u64>().unwrap_or_default());
@@ -287,6 +317,10 @@ mod tests {
                 {"restartCount": restarts, "ready": ready},
             ]},
         });
+        match words.get(4).copied().unwrap_or("v1").split_once('=') {
+            Some((label, hash)) => pod["metadata"]["labels"] = json!({ label: hash }),
+            None => pod["spec"] = json!({"containers": [{"image": words.get(4).unwrap_or(&"v1")}, {"image": "side"}]}),
+        }
         if words[3] == "leaves" {
             pod["metadata"]["deletionTimestamp"] = "2026-11-27T00:00:00Z".into();
         }
@@ -348,6 +382,40 @@ mod tests {
         });
         let told: Vec<_> = told.collect();
         assert_eq!(told, Vec::from_iter(in_run.map(|in_run| ("a".to_owned(), in_run))));
+    }
+
+    /// In a run, of a Pod made from `v1`, or from what is said of the Pod that is there.
+    #[rstest]
+    #[case::another_image("a one 0 ready", &["b two 0 ready v2"], "b")]
+    #[case::its_own_image("a one 0 ready", &["a one 0 begins v2", "a one 1 ready v2"], "a")]
+    #[case::of_a_stateful_set(
+        "a one 0 ready controller-revision-hash=1",
+        &["a two 0 begins controller-revision-hash=2", "a two 0 ready controller-revision-hash=2"],
+        "a"
+    )]
+    #[case::replicas("a one 0 ready", &["b two 0 begins v2", "c three 0 begins v2", "c three 0 ready v2", "b two 0 ready v2"], "c b")]
+    #[case::one_after_the_other("a one 0 ready", &["b two 0 ready v2", "c three 0 begins v2", "c three 0 ready v2"], "b c")]
+    #[case::rolled_back("a one 0 ready", &["b two 0 ready v2", "c three 0 ready v1"], "b c")]
+    #[case::down_before("a one 0 ready", &["a one 1 begins", "a two 0 begins v2", "a two 0 ready v2"], "a")]
+    #[case::down_before_and_seen_late("a one 0 ready", &["a one 1 begins", "a two 0 ready v2"], "a")]
+    #[case::down_afterwards("a one 0 ready", &["b two 0 ready v2", "b two 1 ready v2"], "b !b")]
+    #[case::scaled("a one 0 ready", &["b two 0 begins", "b two 0 ready"], "!b")]
+    #[case::scaled_by_its_label("a one 0 ready pod-template-hash=1", &["b two 0 ready pod-template-hash=1"], "!b")]
+    fn what_is_deployed_in_a_run_is_not_its_doing(#[case] there: &str, #[case] seen: &[&str], #[case] expected: &str) {
+        let mut lives = Lives::default();
+        lives.are(&[pod(there)]);
+        let told = seen.iter().filter_map(|words| lives.changed(&pod(words), Moment::During));
+        let told: Vec<String> = told.map(|(name, in_run)| format!("{}{name}", if in_run { "!" } else { "" })).collect();
+        assert_eq!(told.join(" "), expected);
+    }
+
+    #[test]
+    fn what_was_deployed_is_what_is_there_from_then_on() {
+        let mut lives = Lives::default();
+        lives.are(&[pod("a one 0 ready")]);
+        assert_eq!(lives.changed(&pod("b two 0 ready v2"), Moment::During), Some(("b".to_owned(), false)));
+        lives.gone(&pod("a one 0 leaves"));
+        assert_eq!(lives.changed(&pod("c three 0 ready v2"), Moment::During), Some(("c".to_owned(), true)));
     }
 
     #[test]
