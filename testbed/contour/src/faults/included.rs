@@ -163,7 +163,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "counts-foreign-roots",
         "Calls a root invalid whose host one of another class has, too, and does not serve it.",
-        ["HTTPPROXY-C24", "HTTPPROXY-C02"],
+        ["HTTPPROXY-C24"],
         |snapshot, _, outcome| {
             let foreign: Vec<&str> = snapshot
                 .all(Kind::HttpProxy)
@@ -183,7 +183,7 @@ pub(super) const FAULTS: &[Fault] = &[
     view!(
         "includes-foreign-classes",
         "Follows includes to HTTPProxies of other classes.",
-        ["HTTPPROXY-C02"],
+        ["HTTPPROXY-C18"],
         |snapshot| snapshot.edit(Kind::HttpProxy, |proxy| {
             if proxy["spec"]["virtualhost"].is_null() {
                 proxy["spec"]["ingressClassName"] = "".into();

@@ -109,13 +109,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "remembers-authorizers",
         summary: "Says nothing of an authorization by an ExtensionService that has gone.",
-        clauses: &["HTTPPROXY-C38", "HTTPPROXY-C09"],
+        clauses: &["HTTPPROXY-C38"],
         seam: Seam::Outcome(|| remember("ExtensionServiceNotFound")),
     },
     Fault {
         name: "remembers-authorities",
         summary: "Says nothing of a validation of a Service by an authority that has gone.",
-        clauses: &["HTTPPROXY-K06", "HTTPPROXY-C09"],
+        clauses: &["HTTPPROXY-K06"],
         seam: Seam::Outcome(|| remember("TLSUpstreamValidation")),
     },
     edit!("shows-first-certificates", "Goes on showing the certificate that a root had first.", ["HTTPPROXY-K30"], {
