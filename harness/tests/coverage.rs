@@ -201,6 +201,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "grpcroute-beside-younger-httproute",
         "grpcroute-named-as-an-httproute",
         "grpcroute-named-rule",
+        "grpcroute-parent-port",
         "grpcroute-request-headers-by-rule",
         "httproute-body-of-http2-client",
         "httproute-cookies-of-http2-client",

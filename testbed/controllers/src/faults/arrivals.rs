@@ -1,6 +1,8 @@
 //! Routes that are ordered by when they came.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::{
     Fault, Seam,
@@ -42,11 +44,39 @@ impl SnapshotSeam for ByArrival {
         let known = &self.known;
         snapshot.edit(self.kind, |route| {
             let at = route["metadata"]["uid"].as_str().and_then(|uid| known.get(uid)).copied().unwrap_or_default();
-            let created = route["metadata"]["creationTimestamp"].as_str().unwrap_or_default().trim_end_matches('Z');
-            route["metadata"]["creationTimestamp"] = format!("{created}.{at:06}Z").into();
+            date_within_its_second(route, at);
         });
         snapshot
     }
+}
+
+/// Takes of the routes of one kind and age the one for the older whose name comes first, and compares no namespaces before that.
+struct ByNameAlone {
+    kind: Kind,
+}
+
+impl ByNameAlone {
+    fn boxed(kind: Kind) -> Box<dyn SnapshotSeam> {
+        Box::new(Self { kind })
+    }
+}
+
+impl SnapshotSeam for ByNameAlone {
+    fn view(&mut self, mut snapshot: Snapshot) -> Snapshot {
+        let names: BTreeSet<String> = snapshot.all(self.kind).map(|route| route.meta.name.clone()).collect();
+        let rank = |name: &str| names.iter().take_while(|one| one.as_str() < name).count();
+        snapshot.edit(self.kind, |route| {
+            let at = route["metadata"]["name"].as_str().map(rank).unwrap_or_default();
+            date_within_its_second(route, at);
+        });
+        snapshot
+    }
+}
+
+/// Makes the age of a route finer than a second, so that its place decides among those of one second.
+fn date_within_its_second(route: &mut Value, at: usize) {
+    let created = route["metadata"]["creationTimestamp"].as_str().unwrap_or_default().trim_end_matches('Z');
+    route["metadata"]["creationTimestamp"] = format!("{created}.{at:06}Z").into();
 }
 
 /// Of two routes of streams or datagrams that are of one age and want the same, the one whose name comes first.
@@ -117,6 +147,36 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Decides between two UDPRoutes of one age by which it heard of first, not by name.",
         clauses: &["OWN-72"],
         seam: Seam::Snapshot(|| ByArrival::boxed(Kind::UdpRoute)),
+    },
+    Fault {
+        name: "compares-names-of-routes-alone",
+        summary: "Decides between equal matches of two routes of one age by name, whatever their namespaces.",
+        clauses: &["blind:HTTPRouteMatchingAcrossRoutes.1"],
+        seam: Seam::Snapshot(|| ByNameAlone::boxed(Kind::HttpRoute)),
+    },
+    Fault {
+        name: "compares-names-of-grpcroutes-alone",
+        summary: "Decides between equal matches of two GRPCRoutes of one age by name, whatever their namespaces.",
+        clauses: &["GRPC-03"],
+        seam: Seam::Snapshot(|| ByNameAlone::boxed(Kind::GrpcRoute)),
+    },
+    Fault {
+        name: "compares-names-of-tcproutes-alone",
+        summary: "Decides between two TCPRoutes of one age by name, whatever their namespaces.",
+        clauses: &["OWN-72"],
+        seam: Seam::Snapshot(|| ByNameAlone::boxed(Kind::TcpRoute)),
+    },
+    Fault {
+        name: "compares-names-of-tlsroutes-alone",
+        summary: "Decides between two TLSRoutes of one age with one hostname by name, whatever their namespaces.",
+        clauses: &["OWN-72"],
+        seam: Seam::Snapshot(|| ByNameAlone::boxed(Kind::TlsRoute)),
+    },
+    Fault {
+        name: "compares-names-of-udproutes-alone",
+        summary: "Decides between two UDPRoutes of one age by name, whatever their namespaces.",
+        clauses: &["OWN-72"],
+        seam: Seam::Snapshot(|| ByNameAlone::boxed(Kind::UdpRoute)),
     },
     Fault {
         name: "refuses-the-first-of-equals",

@@ -25,6 +25,7 @@ mod layer_4;
 pub(crate) mod limits;
 mod listener_filters;
 mod listener_sets;
+mod overlooked;
 mod own_certificates;
 mod policies;
 mod protection;
@@ -233,6 +234,8 @@ pub fn catalogue() -> &'static [Fault] {
             infrastructure::FAULTS,
             protocols::FAULTS,
             words::FAULTS,
+            overlooked::FAULTS,
+            overlooked::traffic::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -138,6 +138,8 @@ fn moments() -> [Snapshot; 3] {
     add(&mut first, include_str!("names.yaml"), "1");
     add(&mut first, include_str!("routes-of-sets.yaml"), "1");
     add(&mut first, include_str!("apart.yaml"), "1");
+    add(&mut first, include_str!("equals.yaml"), "1");
+    add(&mut first, include_str!("overlooked.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
     add(&mut first, include_str!("trust-bundles.yaml"), "1");
     for (name, of) in [("rotated", 1), ("gone", 1), ("again", 1), ("several", 2)] {
