@@ -202,6 +202,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-trust-bundle-of-another-group",
         "backendtlspolicy-trust-bundle-of-several",
         "backendtlspolicy-two-gateways",
+        "backendtlspolicy-unknown-section",
         "backendtlspolicy-unknown-well-known-authorities",
         "backendtlspolicy-websocket",
         "backendtlspolicy-well-known-authorities",

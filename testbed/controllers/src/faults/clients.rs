@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::{
     Fault, Seam,
-    tools::{Memory, drop_field, each, has_reason, listeners, own, say, serve, serve_from, serve_past, set, view},
+    tools::{
+        Memory, drop_at, drop_field, each, has_reason, listeners, own, say, serve, serve_from, serve_past, set, view,
+    },
 };
 use crate::{
     reconcile::has_client_authority,
@@ -116,6 +118,41 @@ pub(super) fn forget_broken(snapshot: &mut Snapshot) {
     });
 }
 
+/// Where a Gateway says how clients are validated.
+const FRONTEND: &str = "/spec/tls/frontend";
+
+/// Leaves out the validation that a Gateway did not ask for at first.
+fn leave_late_out(memory: &mut Memory, snapshot: &mut Snapshot) {
+    let mut first = snapshot.clone();
+    memory.keep_first(&mut first, Kind::Gateway);
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let text = |field: &str| gateway["metadata"][field].as_str().unwrap_or_default();
+        let before = first.get(Kind::Gateway, text("namespace"), text("name"));
+        if before.is_some_and(|before| before.raw.pointer(FRONTEND).is_none()) {
+            drop_at(gateway, "/spec/tls", "frontend");
+        }
+    });
+}
+
+/// Goes on with the validation that a Gateway asked for last, once it asks for none: at all, or of single ports.
+fn keep_gone(memory: &mut Memory, snapshot: &mut Snapshot, of_ports: bool) {
+    snapshot.edit(Kind::Gateway, |gateway| {
+        let text = |field: &str| gateway["metadata"][field].as_str().unwrap_or_default();
+        let key = (Kind::Gateway, ObjectKey::new(text("namespace"), text("name")));
+        let before =
+            memory.objects.get(&key).filter(|before| before.raw["metadata"]["uid"] == gateway["metadata"]["uid"]);
+        let Some(mut former) = before.and_then(|before| before.raw.pointer(FRONTEND)).cloned() else { return };
+        match gateway.pointer_mut(FRONTEND).and_then(Value::as_object_mut) {
+            Some(now) if of_ports && !now.contains_key("perPort") => {
+                now.insert("perPort".to_owned(), former["perPort"].take());
+            }
+            None if !of_ports => gateway["spec"]["tls"]["frontend"] = former,
+            _ => {}
+        }
+    });
+    memory.objects.extend(snapshot.all(Kind::Gateway).map(|one| ((Kind::Gateway, one.key()), one.clone())));
+}
+
 /// Lets everybody in at the listeners that once did.
 #[derive(Default)]
 struct KeepsFallback(BTreeSet<(String, String)>);
@@ -210,6 +247,24 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Goes on validating clients by the authorities that a ConfigMap had first.",
         clauses: &[BAD_SHOWN],
         seam: Seam::Config(|| serve_past(keep_first)),
+    },
+    Fault {
+        name: "overlooks-validation-of-clients-that-comes-later",
+        summary: "Validates no clients where a Gateway comes to ask for it once it is served.",
+        clauses: &[NONE_SHOWN],
+        seam: Seam::Config(|| serve_past(leave_late_out)),
+    },
+    Fault {
+        name: "keeps-validation-of-clients-that-is-gone",
+        summary: "Goes on validating clients when a Gateway asks for it no more.",
+        clauses: &["IMPL-37"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| keep_gone(memory, snapshot, false))),
+    },
+    Fault {
+        name: "keeps-validation-of-ports-that-is-gone",
+        summary: "Goes on validating clients of a port as it was said when nothing is said of that port any more.",
+        clauses: &[VALID],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| keep_gone(memory, snapshot, true))),
     },
     Fault {
         name: "keeps-authorities-of-clients-that-are-gone",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 pub(super) use edits::let_all_in;
 pub(super) use edits::{grant_everything, serve_classless};
-use edits::{invent_ports, miss_late_services, mix_grants, open_to_far_calls, serve_refused};
+use edits::{invent_ports, miss_late_services, mix_grants, open_to_far_calls, revoke_all_with_one, serve_refused};
 
 use super::{
     Fault, Seam,
@@ -39,6 +39,12 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Takes the from of one ReferenceGrant and the to of another as a permission.",
         clauses: &["blind:HTTPRouteInvalidReferenceGrant.2", "IMPL-41"],
         seam: Seam::Snapshot(|| view(mix_grants)),
+    },
+    Fault {
+        name: "revokes-all-grants-with-one",
+        summary: "Takes what the other grants of a namespace permit for revoked when one of them is deleted.",
+        clauses: &["OWN-111"],
+        seam: Seam::Snapshot(|| remember(revoke_all_with_one)),
     },
     Fault {
         name: "grants-ignore-to-name",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gateproof_proxy::config::{Certificate, Config, Listener, Protocol, TcpBackend};
+use gateproof_proxy::config::{Certificate, Config, Listener, Protocol, StreamListener, TcpBackend};
 use serde_json::Value;
 
 use super::{
@@ -138,6 +138,29 @@ impl ConfigSeam for KeepsCertificates {
     }
 }
 
+/// Goes on with the TLS listeners for TLSRoutes that a port had before, or with what it had first alone.
+struct KeepsServerNames {
+    known: BTreeMap<String, Vec<StreamListener>>,
+    misses_late: bool,
+}
+
+impl ConfigSeam for KeepsServerNames {
+    fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
+        for lane in &mut config.listeners {
+            let Protocol::Tls(port) = &mut lane.protocol else { continue };
+            let is_in = |one: &StreamListener, all: &[StreamListener]| all.iter().any(|of| of.listener == one.listener);
+            let known = self.known.entry(lane.id.clone()).or_insert_with(|| port.streams.clone());
+            if self.misses_late {
+                port.streams.iter_mut().filter(|one| !is_in(one, known)).for_each(|one| one.routes.clear());
+            } else {
+                let gone: Vec<_> = known.iter().filter(|one| !is_in(one, &port.streams)).cloned().collect();
+                port.streams.extend(gone);
+                known.clone_from(&port.streams);
+            }
+        }
+    }
+}
+
 /// Attaches routes that name a port and no section wherever they can be.
 fn drop_ports(snapshot: &mut Snapshot) {
     for kind in [Kind::TcpRoute, Kind::UdpRoute] {
@@ -209,6 +232,18 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| {
             Box::new(KeepsLanes { known: BTreeMap::new(), is_kept: carries_streams, goes_on: is_beside_others })
         }),
+    },
+    Fault {
+        name: "keeps-server-names-of-removed-listeners",
+        summary: "Goes on serving a TLS listener that is removed from a port where another one stays.",
+        clauses: &["blind:GatewayModifyListeners.1"],
+        seam: Seam::Config(|| Box::new(KeepsServerNames { known: BTreeMap::new(), misses_late: false })),
+    },
+    Fault {
+        name: "serves-no-tls-listeners-that-come-later",
+        summary: "Passes nothing on at a TLS listener that is added to a port where there is one already.",
+        clauses: &["IMPL-38", "blind:GatewayModifyListeners.1"],
+        seam: Seam::Config(|| Box::new(KeepsServerNames { known: BTreeMap::new(), misses_late: true })),
     },
     Fault {
         name: "keeps-routes-of-ports",

@@ -190,7 +190,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "passes-tls-on-for-a-lone-tlsroute",
         summary: "Passes TLS on where a listener with a wildcard is to terminate it and has one route.",
-        clauses: &["upstream:TLSRouteTerminateSimpleSameNamespace"],
+        clauses: &["upstream:TLSRouteTerminateSimpleSameNamespace", "blind:TLSRouteListenerTerminateSupportedKinds.1"],
         seam: Seam::Config(|| {
             serve(|_, config| {
                 for stream in alone(config).filter(|stream| has_one_route(stream)) {
@@ -288,7 +288,6 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Lists TCPRoute among the kinds that a TLS listener supports.",
         clauses: &[
             "blind:TLSRouteListenerPassthroughSupportedKinds.1",
-            "blind:TLSRouteListenerTerminateSupportedKinds.1",
             "upstream:TLSRouteMixedTerminationSameNamespace",
             "blind:HTTPRouteDisallowedKind.1",
             "upstream:TLSRouteListenerPassthroughSupportedKinds",

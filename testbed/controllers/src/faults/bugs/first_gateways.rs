@@ -10,14 +10,14 @@ use crate::{
     snapshot::Kind,
 };
 
-const KINDS: [Kind; 2] = [Kind::TcpRoute, Kind::UdpRoute];
+const KINDS: [Kind; 3] = [Kind::TcpRoute, Kind::TlsRoute, Kind::UdpRoute];
 
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
             name: "serves-streams-at-the-first-gateway-only",
-            summary: "Serves a TCPRoute or UDPRoute at the first of its Gateways alone.",
-            clauses: &["IMPL-39", "IMPL-40"],
+            summary: "Serves a TCPRoute, TLSRoute or UDPRoute at the first of its Gateways alone.",
+            clauses: &["IMPL-38", "IMPL-39", "IMPL-40"],
             seam: Seam::Config(|| {
                 serve_from(|snapshot| KINDS.into_iter().for_each(|kind| leave_other_gateways(snapshot, kind)))
             }),
@@ -27,7 +27,7 @@ pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
             name: "answers-streams-for-one-gateway",
-            summary: "Writes the status of a TCPRoute or UDPRoute for the first of its Gateways alone, and serves it at all of them.",
+            summary: "Writes the status of a TCPRoute, TLSRoute or UDPRoute for the first of its Gateways alone, and serves it at all of them.",
             clauses: &["IMPL-35"],
             seam: Seam::Statuses(|| say(|_, statuses| keep_first_gateway(statuses, &KINDS))),
         },

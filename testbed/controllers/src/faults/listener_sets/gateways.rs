@@ -1,13 +1,18 @@
 //! ListenerSets whose Gateway is another than before, is gone for a while, or is not accepted, and whose listeners are to be one
 //! list with its own.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use gateproof_proxy::config::{Config, Hostname, Listener as Lane, Protocol, Route, VirtualHost};
+use gateproof_proxy::{
+    config::{Config, Hostname, Listener as Lane, Protocol, Route, VirtualHost},
+    exchange::{MatchOutcome, RequestHead},
+    routing::Routing,
+};
 
 use super::{
     super::{
         Fault, Seam,
+        exchange::Finds,
         tools::{Memory, has_reason, say, serve, set},
     },
     acts::{parent, sets},
@@ -133,6 +138,34 @@ fn isolate_within_objects(seen: Seen<'_>, config: &mut Config) {
     }
 }
 
+/// What is set before the names of listeners that ListenerSets add, to tell them from those of the Gateway.
+const ADDED: &str = "added/";
+
+/// Marks the listeners of HTTPS that ListenerSets add.
+fn mark_added(seen: Seen<'_>, config: &mut Config) {
+    for lane in &mut config.listeners {
+        let own = own_hosts(seen, lane);
+        let Protocol::Https(all) = &mut lane.protocol else { continue };
+        for host in all.iter_mut().map(|listener| &mut listener.virtual_host) {
+            if !own.contains(&(host.listener.clone(), host.hostname.clone())) {
+                host.listener.insert_str(0, ADDED);
+            }
+        }
+    }
+}
+
+/// Looks for the host of a request where the handshake led, if another object has the listener that it belongs to.
+fn find_within_objects(request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    let place = |host: &str| routing.virtual_host(host);
+    let is_added = |at: usize| routing.hosts.get(at).is_some_and(|host| host.listener.starts_with(ADDED));
+    match (&found, request.server_name.as_deref().and_then(place), place(&request.host)) {
+        (MatchOutcome::Misdirected, Some(chosen), Some(own)) if is_added(chosen) != is_added(own) => {
+            routing.route_in(chosen, request)
+        }
+        _ => found,
+    }
+}
+
 /// Changes the exact hosts that a Gateway has itself, or what a ListenerSet has for every host beside them.
 fn beside_own(seen: Seen<'_>, config: &mut Config, change: fn(&mut VirtualHost, &mut VirtualHost)) {
     for lane in &mut config.listeners {
@@ -179,6 +212,15 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         summary: "Has the listeners of a Gateway with a wildcard take requests for hosts that a ListenerSet names.",
         clauses: &["upstream:GatewayHTTPListenerIsolation"],
         seam: Seam::Config(|| serve(isolate_within_objects)),
+    },
+    Fault {
+        name: "finds-misdirection-within-one-object-alone",
+        summary: "Looks for the host of a request over TLS among the routes of the listener that the handshake chose, if a listener of another object has it.",
+        clauses: &["OWN-112"],
+        seam: Seam::Several(&[
+            Seam::Config(|| serve(mark_added)),
+            Seam::Exchange(|| Arc::new(Finds(find_within_objects))),
+        ]),
     },
     Fault {
         name: "serves-no-listener-sets-without-hostname",

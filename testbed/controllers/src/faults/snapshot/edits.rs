@@ -49,6 +49,21 @@ pub(in crate::faults) fn mix_grants(snapshot: &mut Snapshot) {
     }
 }
 
+/// Hides the grants of a namespace that were there beside one that is gone.
+pub(in crate::faults) fn revoke_all_with_one(memory: &mut Memory, snapshot: &mut Snapshot) {
+    memory
+        .objects
+        .extend(snapshot.all(Kind::ReferenceGrant).map(|one| ((Kind::ReferenceGrant, one.key()), one.clone())));
+    let (there, gone): (Vec<_>, Vec<_>) = memory
+        .objects
+        .keys()
+        .map(|(_, key)| key.clone())
+        .partition(|key| snapshot.get(Kind::ReferenceGrant, &key.namespace, &key.name).is_some());
+    for key in there.iter().filter(|key| gone.iter().any(|other| other.namespace == key.namespace)) {
+        snapshot.remove(Kind::ReferenceGrant, key);
+    }
+}
+
 /// Where in the order of all writes an object stood when it was first seen.
 fn first_version(memory: &mut Memory, kind: Kind, object: &Arc<crate::snapshot::Object>) -> u64 {
     let first = memory.objects.entry((kind, object.key())).or_insert_with(|| Arc::clone(object));

@@ -138,6 +138,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut first, include_str!("names.yaml"), "1");
     add(&mut first, include_str!("routes-of-sets.yaml"), "1");
     add(&mut first, include_str!("apart.yaml"), "1");
+    add(&mut first, include_str!("merged.yaml"), "1");
     add(&mut first, include_str!("equals.yaml"), "1");
     add(&mut first, include_str!("overlooked.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
@@ -180,6 +181,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut second, include_str!("names-later.yaml"), "2");
     add(&mut second, include_str!("routes-of-sets-later.yaml"), "2");
     add(&mut second, include_str!("apart-later.yaml"), "2");
+    add(&mut second, include_str!("merged-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
