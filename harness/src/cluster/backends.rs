@@ -291,6 +291,7 @@ impl Hosting {
                     id: id.clone(),
                     method: record.method.clone(),
                     path: record.path.clone(),
+                    proto: record.proto.to_owned(),
                     host: record.host.clone(),
                     headers: record.headers.clone(),
                     body_sha256: record.body_digest.clone(),

@@ -78,6 +78,7 @@ fn different(noted: &Noted, all: &[&JournalEntry], backend: &str) -> Vec<(String
     };
     text("method", noted.method.as_ref(), |entry| &entry.method, None);
     text("path", noted.path.as_ref(), |entry| &entry.path, None);
+    text("proto", noted.proto.as_ref(), |entry| &entry.proto, None);
     let digest = noted.body.as_ref().map(|body| format!("{:x}", Sha256::digest(body.as_bytes())));
     text("body", digest.as_ref(), |entry| &entry.body_sha256, noted.body.as_deref());
     for (name, test) in &noted.headers {
@@ -136,6 +137,7 @@ mod tests {
             id: id.to_owned(),
             method: "POST".to_owned(),
             path: "/a".to_owned(),
+            proto: "HTTP/1.1".to_owned(),
             host: "h.test".to_owned(),
             headers: vec![("x-a".to_owned(), "one".to_owned())],
             body_sha256: format!("{:x}", Sha256::digest(b"hello")),

@@ -81,7 +81,8 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         let (send, listens) = (probe.path.clone(), probe.listens);
         if probe.datagrams {
             let single = matches!(&probe.answer, Answer::Shares { parts, .. } if parts.iter().any(|(share, _)| *share == Share::NoAnswer));
-            return Ok(ProbeRequest::Udp { host: address.to_owned(), port, send, behind: probe.body.clone(), single });
+            let (host, behind, flows) = (address.to_owned(), probe.body.clone(), probe.flows);
+            return Ok(ProbeRequest::Udp { host, port, send, behind, single, flows });
         }
         let tls = probe.tls.then(|| Hello {
             server_name: probe.host.clone(),
@@ -117,6 +118,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         method: method.clone(),
         target: probe.path.clone(),
         absolute: probe.absolute,
+        host_header: probe.host_header,
         authority: host.unwrap_or(own_host).to_owned(),
         headers: if probe.grpc { call(lines(&probe.headers)) } else { lines(&probe.headers) },
         trailers: lines(&probe.trailers),

@@ -283,6 +283,7 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
         }
         SeenPart::Mirrored(index) => WrongAnswer::NoMirror(seen.mirrored_to.get(*index)?.clone()),
         SeenPart::Reply(index) => WrongAnswer::ChangedFrame(match seen.replies.get(*index)?.0 {
+            Message::Greeting => FrameSort::Greeting,
             Message::Text => FrameSort::Text,
             Message::Binary => FrameSort::ShortBinary,
             Message::Fragments => FrameSort::Fragment,
@@ -298,6 +299,10 @@ fn seen(probe: &Probe, part: &SeenPart) -> Option<WrongAnswer> {
                 }
                 NotedPart::Method => WrongAnswer::ForwardedMethod(OTHER.to_uppercase()),
                 NotedPart::Path => WrongAnswer::ForwardedPath(format!("/{OTHER}")),
+                NotedPart::Proto if seen.backend.as_ref() == Some(backend) => {
+                    return Some(WrongAnswer::ForwardedProtocol);
+                }
+                NotedPart::Proto => WrongAnswer::ForwardedProtocol,
                 NotedPart::Body => WrongAnswer::ForwardedBody(OTHER.to_owned()),
                 NotedPart::Header(name) => {
                     WrongAnswer::ForwardedHeader(name.to_lowercase(), other(seen.noted.get(backend)?.headers.get(name)))

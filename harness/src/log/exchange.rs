@@ -63,6 +63,9 @@ pub enum ProbeRequest {
         /// Whether it is a single one, so that a share of flows is a share of datagrams too.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         single: bool,
+        /// From so many sockets at the same time; from one without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flows: Option<u32>,
     },
 }
 
@@ -137,6 +140,9 @@ pub struct HttpRequest {
     /// Over HTTP/1.1: it goes out in absolute form, with scheme and authority before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absolute: bool,
+    /// Over HTTP/2: the host stands in a Host header, and there is no `:authority`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub host_header: bool,
     /// The Host header, or `:authority`.
     pub authority: String,
     /// Further headers in order, names with their case.
@@ -238,6 +244,8 @@ impl Chain {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Message {
+    /// What the backend says first: nothing is sent for it.
+    Greeting,
     /// A short text; it comes back.
     Text,
     /// A few bytes, some of which no text can have; they come back.
@@ -256,6 +264,7 @@ impl Message {
     /// Its word in a manifest.
     pub const fn word(self) -> &'static str {
         match self {
+            Message::Greeting => "greeting",
             Message::Text => "text",
             Message::Binary => "binary",
             Message::Fragments => "fragments",
@@ -266,8 +275,15 @@ impl Message {
     }
 
     /// Every sort, in the order in which they can be sent over one connection.
-    pub const ALL: [Message; 6] =
-        [Message::Text, Message::Binary, Message::Fragments, Message::Large, Message::Ping, Message::Close];
+    pub const ALL: [Message; 7] = [
+        Message::Greeting,
+        Message::Text,
+        Message::Binary,
+        Message::Fragments,
+        Message::Large,
+        Message::Ping,
+        Message::Close,
+    ];
 }
 
 /// What came back for a message.
@@ -454,6 +470,9 @@ pub struct JournalEntry {
     pub method: String,
     /// The raw path.
     pub path: String,
+    /// The version of HTTP, such as `HTTP/1.1`; empty where it is none, and in logs that do not have it yet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub proto: String,
     /// The Host header.
     pub host: String,
     /// Headers, names lower-case.

@@ -11,7 +11,7 @@ use gateproof_echo::grpc::message::{frame, text_message};
 use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
 };
-use http::{HeaderMap, Method, Request, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Either, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -192,7 +192,8 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
     let cannot = |what: &str, error: &dyn std::error::Error| format!("the {what} cannot be sent: {error}");
     let method = Method::from_bytes(request.method.as_bytes()).map_err(|e| cannot("method", &e))?;
     let named = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(HOST.as_str()));
-    let target: Uri = if request.http2 || request.absolute {
+    let has_authority = request.http2 && !request.host_header;
+    let target: Uri = if has_authority || request.absolute {
         let scheme = if request.tls_server_name.is_some() { "https" } else { "http" };
         let authority = named.map_or(request.authority.as_str(), |(_, host)| host.as_str());
         let target = Uri::builder().scheme(scheme).authority(authority);
@@ -201,10 +202,14 @@ fn wire(request: &HttpRequest, id: &str) -> Result<Request<Content>, String> {
         request.target.parse().map_err(|e| cannot("request target", &e))?
     };
     let mut wire = Request::builder().method(method).uri(target);
+    if request.host_header {
+        // Of one that was made of another over HTTP/1.1 a client of HTTP/2 takes that it has no authority.
+        wire = wire.version(Version::HTTP_11);
+    }
     let given = |name: &HeaderName| request.headers.iter().any(|(own, _)| name.as_str().eq_ignore_ascii_case(own));
     let headers = wire.headers_mut().ok_or("the request cannot be built")?;
     // Over HTTP/2 the target has the authority in it, and a Host header would be a second one.
-    if named.is_none() && !request.http2 {
+    if named.is_none() && !has_authority {
         headers.insert(HOST, HeaderValue::from_str(&request.authority).map_err(|e| cannot("Host header", &e))?);
     }
     // Nor is anything said there of how a body is sent (RFC 9113, section 8.2.2).

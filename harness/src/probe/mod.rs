@@ -93,8 +93,9 @@ impl Prober {
                     Some(hello) => stream::attempt(self, exchange, (&host, port), (&hello, client), &text).await,
                 }
             }
-            ProbeRequest::Udp { host, port, send, behind, single } => {
-                udp::attempt(self, exchange, (&host, port), &(send + &behind), single).await
+            ProbeRequest::Udp { host, port, send, behind, single, flows } => {
+                let flows = flows.unwrap_or(1);
+                udp::attempt(self, exchange, (&host, port), &(send + &behind), (single, flows)).await
             }
         }
     }

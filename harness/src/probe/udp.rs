@@ -1,4 +1,5 @@
-//! One attempt over UDP: datagrams from one socket, one after the other, and what comes back for them.
+//! One attempt over UDP: datagrams from one socket, one after the other, and what comes back for them. Several sockets do so at the
+//! same time.
 //!
 //! Networks lose datagrams, so no single one counts: [`ENOUGH`] of up to [`MOST`] have to be answered.
 
@@ -7,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use futures::future;
 use tokio::net::UdpSocket;
 
 use super::Prober;
@@ -30,6 +32,9 @@ const PART: u32 = 50;
 const MISSING: u32 = 12;
 const _: () = assert!(2 * (MOST as u32 + MISSING) < PART);
 
+/// How many different answers are kept. Each datagram has one, and some that come twice may have two; whoever sends more floods.
+const DIFFERENT: usize = 2 * MOST;
+
 /// The longest datagram there is.
 const LONGEST: usize = 65_535;
 
@@ -39,26 +44,58 @@ pub(super) async fn attempt(
     mut exchange: Exchange,
     (host, port): (&str, u16),
     send: &str,
-    single: bool,
+    (single, flows): (bool, u32),
 ) -> Exchange {
     let end = clock::now() + prober.budget;
-    let opened = match tokio::time::timeout_at(end, open(prober, host, port)).await {
+    let opening = future::try_join_all((0..flows).map(|_| open(prober, host, port)));
+    let opened = match tokio::time::timeout_at(end, opening).await {
         Ok(opened) => opened,
         Err(_) => Err(ProbeError::ConnectTimedOut),
     };
-    let (socket, to) = match opened {
+    let sockets = match opened {
         Ok(opened) => opened,
         Err(error) => {
             exchange.error = Some(error);
             return exchange;
         }
     };
-    exchange.connected_to = Some(to);
-    match converse(&socket, &exchange.id, send, prober.budget / PART, single).await {
+    exchange.connected_to = sockets.first().map(|(_, to)| *to);
+    // Each has texts of its own, so that an answer to another is none.
+    let id = |flow: usize| if flows > 1 { format!("{} {flow}", exchange.id) } else { exchange.id.clone() };
+    let talks = sockets.iter().enumerate().map(|(flow, (socket, _))| {
+        let id = id(flow);
+        async move { converse(socket, &id, send, prober.budget / PART, single).await }
+    });
+    match together(future::join_all(talks).await) {
         Ok(end) => exchange.udp = Some(end),
         Err(error) => exchange.error = Some(error),
     }
     exchange
+}
+
+/// What all flows came to: answers, if each was answered.
+fn together(ends: Vec<Result<UdpEnd, ProbeError>>) -> Result<UdpEnd, ProbeError> {
+    let ends = ends.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let (mut all, mut unanswered, mut answered) = (Heard::default(), None, 0);
+    for end in ends {
+        match end {
+            UdpEnd::Answered { lines, echo } => {
+                answered += ENOUGH;
+                lines.into_iter().for_each(|line| all.add_line(line));
+                echo.into_iter().for_each(|echo| all.add_echo(echo));
+            }
+            UdpEnd::TooFew { answered: few } => {
+                answered += few;
+                unanswered = Some(UdpEnd::Silent);
+            }
+            end => unanswered = unanswered.or(Some(end)),
+        }
+    }
+    Ok(match unanswered {
+        None => UdpEnd::Answered { lines: all.lines, echo: all.echo },
+        Some(end) if answered == 0 => end,
+        Some(_) => UdpEnd::TooFew { answered },
+    })
 }
 
 /// A socket that hears nobody but whom it sends to: answers from elsewhere are none.
@@ -156,17 +193,28 @@ impl Heard {
             ));
         };
         self.answered.insert(number);
+        if self.lines.len() + self.echo.len() > DIFFERENT {
+            return Err(ProbeError::Malformed(format!(
+                "more than {DIFFERENT} different answers came to no more than {MOST} datagrams"
+            )));
+        }
         match EchoText::read(line) {
-            Some(echo) if self.echo.contains(&echo) => {}
-            Some(echo) => self.echo.push(echo),
-            None => {
-                let line = String::from_utf8_lossy(line).trim_end().to_owned();
-                if !self.lines.contains(&line) {
-                    self.lines.push(line);
-                }
-            }
+            Some(echo) => self.add_echo(echo),
+            None => self.add_line(String::from_utf8_lossy(line).trim_end().to_owned()),
         }
         Ok(())
+    }
+
+    fn add_echo(&mut self, echo: EchoText) {
+        if !self.echo.contains(&echo) {
+            self.echo.push(echo);
+        }
+    }
+
+    fn add_line(&mut self, line: String) {
+        if !self.lines.contains(&line) {
+            self.lines.push(line);
+        }
     }
 }
 
@@ -186,6 +234,26 @@ mod tests {
         }
         let heard = unheard(&ErrorKind::PermissionDenied.into(), Some(to));
         assert!(matches!(heard, ProbeError::Broken(_)), "{heard:?}");
+    }
+
+    /// Who waits for answers that went to another is not answered, whatever that one says.
+    #[rstest]
+    #[case::all(&["a", "a"], UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() })]
+    #[case::one(&["a", ""], UdpEnd::TooFew { answered: ENOUGH })]
+    #[case::none(&["", ""], UdpEnd::Silent)]
+    fn every_flow_has_to_be_answered(#[case] flows: &[&str], #[case] expected: UdpEnd) {
+        let end = |line: &&str| match *line {
+            "" => Ok(UdpEnd::Silent),
+            line => Ok(UdpEnd::Answered { lines: vec![line.to_owned()], echo: Vec::new() }),
+        };
+        assert_eq!(together(flows.iter().map(end).collect()), Ok(expected));
+        let wrong = || Err(ProbeError::Malformed("not mine".to_owned()));
+        assert_eq!(together(flows.iter().map(end).chain([wrong()]).collect()), wrong());
+    }
+
+    #[test]
+    fn too_few_of_one_flow_are_too_few_of_all() {
+        assert_eq!(together(vec![Ok(UdpEnd::TooFew { answered: 2 })]), Ok(UdpEnd::TooFew { answered: 2 }));
     }
 
     /// How likely it is that an attempt fails though nothing is wrong but that each datagram and each answer is lost with this
@@ -308,6 +376,25 @@ mod tests {
         let socket = answering(|_, sent| line(&"a".repeat(60_000), sent)).await;
         let end = converse(&socket, "id", "x", WAIT, false).await;
         assert_eq!(end, Err(ProbeError::Malformed("the line is longer than 4096 bytes".to_owned())));
+    }
+
+    /// Whoever answers one datagram without end, each time otherwise, takes no more memory than others.
+    #[tokio::test]
+    async fn a_flood_of_answers_is_told() {
+        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.connect(peer.local_addr().unwrap()).await.unwrap();
+        tokio::spawn(async move {
+            let mut datagram = vec![0; LONGEST];
+            let (length, from) = peer.recv_from(&mut datagram).await.unwrap();
+            for number in 0_u64.. {
+                peer.send_to(&line(&number.to_string(), &datagram[..length]).unwrap(), from).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+        let end = converse(&socket, "id", "x", WAIT, false).await;
+        let told = "more than 16 different answers came to no more than 8 datagrams";
+        assert_eq!(end, Err(ProbeError::Malformed(told.to_owned())));
     }
 
     /// A socket that nobody reads is silent; where there is none the system says so.

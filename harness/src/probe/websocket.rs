@@ -1,6 +1,7 @@
 //! The part of an attempt that goes on as a WebSocket.
 
 use futures::{SinkExt, StreamExt};
+use gateproof_echo::GREETING;
 use http::header::{CONNECTION, HeaderMap, HeaderValue, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
@@ -67,6 +68,7 @@ async fn exchange(stream: &mut Stream, message: Message) -> Result<Option<String
     let large = || Bytes::from(vec![b'x'; LARGE]);
     let close = || CloseFrame { code: CloseCode::from(CODE), reason: "done".into() };
     let (sent, right) = match message {
+        Message::Greeting => (Vec::new(), Wire::text(GREETING)),
         Message::Text => (vec![Wire::text("hello, gateway")], Wire::text("hello, gateway")),
         Message::Binary => {
             let bytes = Bytes::from_static(&[0, 1, 127, 128, 253, 254, 255]);

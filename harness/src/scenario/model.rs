@@ -350,6 +350,8 @@ pub struct Probe {
     pub http2: bool,
     /// Whether the whole URL is the request target, in absolute form.
     pub absolute: bool,
+    /// Whether its host stands in a Host header over HTTP/2, without `:authority`.
+    pub host_header: bool,
     /// Raw request target for HTTP, text to send for TCP and UDP.
     pub path: String,
     /// Whether nothing is sent over TCP before a line has come.
@@ -360,6 +362,8 @@ pub struct Probe {
     pub idle: Option<u64>,
     /// Whether it is over UDP.
     pub datagrams: bool,
+    /// From how many sockets at the same time datagrams are sent; from one unless given.
+    pub flows: Option<u32>,
     /// Host header; of a TLS stream the server name, if it has one; `None` for TCP and UDP.
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host. Without a method it is a stream.

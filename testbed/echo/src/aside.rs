@@ -1,5 +1,5 @@
-//! What goes out over HTTP/1.1 around an answer and is no part of what the server is given to send: an interim answer before it, and
-//! trailers behind it, whether the client asked for them or not.
+//! What goes out over HTTP/1.1 around an answer and is no part of what the server is given to send: an interim answer before it,
+//! trailers behind it, whether the client asked for them or not, and the first frame of a WebSocket in one piece with the head.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,6 +10,8 @@ use bytes::{Buf, Bytes};
 use http::{HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::GREETING;
+
 /// How a body ends that is sent in chunks, behind the end of the line before it.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
@@ -17,6 +19,17 @@ const LINE_END: [u8; 2] = *b"\r\n";
 
 /// An interim answer as servers give it that know early what a page will load.
 const HINTS: &[u8] = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload; as=style\r\n\r\n";
+
+/// How an answer begins that the server may end with its connection, and how it is to begin: that is so of both versions, and the
+/// server knows it of the older one alone.
+const OLDER: &[u8] = b"HTTP/1.0 ";
+const NEWER: &[u8] = b"HTTP/1.1 ";
+
+/// How a head ends.
+const HEAD_END: &[u8] = b"\r\n\r\n";
+
+/// A whole text in one frame that nothing masks (RFC 6455, section 5.2), but for its length.
+const TEXT: u8 = 0x81;
 
 /// What is to go out around the answer under way: whoever answers says it, whoever writes does it.
 #[derive(Clone, Default)]
@@ -30,6 +43,17 @@ struct Aside {
     end: Option<Bytes>,
     /// The last two bytes that went out since that is known.
     sent: [u8; 2],
+    /// What the next bytes are changed to.
+    change: Option<Change>,
+    /// How many bytes need not go out any more: what goes out before them has them in it.
+    replaced: usize,
+}
+
+enum Change {
+    /// The version of HTTP that the answer begins with becomes the newer one.
+    Version,
+    /// The greeting stands behind the head.
+    Greeting,
 }
 
 impl Asides {
@@ -51,6 +75,16 @@ impl Asides {
         self.lock().end = Some(end.into());
     }
 
+    /// The answer, which is one of HTTP/1.0, goes out as one of HTTP/1.1.
+    pub fn end_with_connection(&self) {
+        self.lock().change = Some(Change::Version);
+    }
+
+    /// The first frame of a WebSocket goes out with the head of the answer that opens it.
+    pub fn greet(&self) {
+        self.lock().change = Some(Change::Greeting);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Aside> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,7 +92,22 @@ impl Asides {
 
 impl Aside {
     fn is_nothing(&self) -> bool {
-        self.before.is_empty() && self.end.is_none()
+        self.before.is_empty() && self.end.is_none() && self.change.is_none() && self.replaced == 0
+    }
+
+    /// Puts what is to go out in place of these bytes, or of the first of them, before them, if they are what is to be changed.
+    fn replace(&mut self, bytes: &[u8]) {
+        let (replaced, by) = match self.change {
+            Some(Change::Version) if bytes.starts_with(OLDER) => (OLDER.len(), NEWER.to_vec()),
+            Some(Change::Greeting) if bytes.ends_with(HEAD_END) => {
+                let frame = [TEXT, GREETING.len() as u8];
+                (bytes.len(), [bytes, &frame[..], GREETING.as_bytes()].concat())
+            }
+            _ => return,
+        };
+        self.change = None;
+        self.before = [&self.before[..], &by[..]].concat().into();
+        self.replaced = replaced;
     }
 
     /// What follows the bytes that went out last if these do.
@@ -108,7 +157,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WithAsides<S> {
         if aside.is_nothing() {
             return Pin::new(stream).poll_write(cx, bytes);
         }
+        aside.replace(bytes);
         ready!(Self::write_whole(stream, cx, &mut aside.before))?;
+        if aside.replaced > 0 {
+            return Poll::Ready(Ok(std::mem::take(&mut aside.replaced)));
+        }
         let rest = bytes.strip_suffix(LAST_CHUNK).unwrap_or(bytes);
         // A line of the head may end so as well, and what an answer says has no ends of lines in it.
         let is_last = rest.len() < bytes.len() && aside.behind(rest) == LINE_END;

@@ -5,7 +5,8 @@
 //! only the first by `delay`, and `of=NAME` those to one backend alone; `pause=1s` sends the second half of the body so
 //! much later. `leave=1` lets the backend answer and take no connections from then on, and `bytes=1000` makes the answer so
 //! much longer, without saying beforehand how long it is if `chunked=1` stands beside it; with `trailer=name:value` there too, trailers
-//! follow it. `hints=1` sends hints before the answer, over HTTP/1.1.
+//! follow it. `hints=1` sends hints before the answer, over HTTP/1.1, and `close=1` leaves it there to the end of the connection to say
+//! where the answer ends. `greets=1` sends a text with the answer that opens a WebSocket.
 
 use std::time::Duration;
 
@@ -118,6 +119,16 @@ pub(crate) fn hints(query: &str) -> bool {
     value(query, "hints=") == Some("1")
 }
 
+/// Whether nothing says how long the answer is but that the connection ends behind it.
+pub(crate) fn ends_with_connection(query: &str) -> bool {
+    value(query, "close=") == Some("1")
+}
+
+/// Whether a WebSocket opens with a text of the backend.
+pub fn greets(query: &str) -> bool {
+    value(query, "greets=") == Some("1")
+}
+
 /// The pause in the middle of the body.
 pub(crate) fn pause(query: &str) -> Option<Duration> {
     value(query, "pause=").and_then(delay::parse)
@@ -222,6 +233,13 @@ mod tests {
     #[case("hints=0&hint=1", false)]
     fn hints_are_asked_for(#[case] query: &str, #[case] expected: bool) {
         assert_eq!(hints(query), expected);
+    }
+
+    #[rstest]
+    #[case("close=1&greets=1", true)]
+    #[case("close=0&greets=0&closes=1&greet=1", false)]
+    fn ends_and_greetings_are_asked_for(#[case] query: &str, #[case] expected: bool) {
+        assert_eq!((ends_with_connection(query), greets(query)), (expected, expected));
     }
 
     #[test]

@@ -90,6 +90,7 @@ fn note(line: &[u8], peer: SocketAddr, backend: &Backend) {
         request_id: None,
         method: "TCP".to_owned(),
         path: String::from_utf8_lossy(line.trim_ascii_end()).into_owned(),
+        proto: "",
         host: String::new(),
         headers: Vec::new(),
         body_length: line.len() as u64,

@@ -193,6 +193,7 @@ async fn answer(
         request_id: id.map(str::to_owned),
         method: parts.method.to_string(),
         path: path(&parts).to_owned(),
+        proto: proto(parts.version),
         host: host.clone(),
         headers: parts.headers.iter().map(|(name, value)| (name.to_string(), lossy(value))).collect(),
         body_length,
@@ -217,6 +218,9 @@ async fn answer(
         return Ok(match websocket::accept(&parts.headers) {
             Some(response) => {
                 wait(delay).await;
+                if conduct::greets(query) {
+                    asides.greet();
+                }
                 let echoing = backend.closing.clone().run_until_cancelled_owned(websocket::echo(on_upgrade));
                 backend.tasks.spawn(echoing);
                 response.map(BodyExt::boxed_unsync)
@@ -256,6 +260,13 @@ async fn answer(
                 None if conduct::is_chunked(query) => {
                     let trailers = trailers(query, &parts, asides, account.headers_mut());
                     account.map(|body| in_pieces(body, trailers))
+                }
+                None if conduct::ends_with_connection(query) && parts.version == Version::HTTP_11 => {
+                    asides.end_with_connection();
+                    // So that no length is told, and none of the pieces says how long it is.
+                    *account.version_mut() = Version::HTTP_10;
+                    account.headers_mut().append(CONNECTION, HeaderValue::from_static("close"));
+                    account.map(|body| in_pieces(body, None))
                 }
                 None => account.map(whole),
             })

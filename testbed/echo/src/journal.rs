@@ -29,6 +29,8 @@ pub struct Record {
     pub method: String,
     /// The raw path and query; over TCP the first line.
     pub path: String,
+    /// The version of HTTP, such as `HTTP/1.1`; nothing where it is no request.
+    pub proto: &'static str,
     /// The Host header or `:authority`.
     pub host: String,
     /// The header fields in the order of arrival, names in lower case.
@@ -48,6 +50,7 @@ pub(crate) struct Entry {
     pub request_id: Option<String>,
     pub method: String,
     pub path: String,
+    pub proto: &'static str,
     pub host: String,
     pub headers: Vec<(String, String)>,
     pub body_length: u64,
@@ -147,6 +150,7 @@ impl Journal {
             request_id: entry.request_id,
             method: entry.method,
             path: entry.path,
+            proto: entry.proto,
             host: entry.host,
             headers: entry.headers,
             body_length: entry.body_length,
@@ -201,6 +205,7 @@ mod tests {
             request_id: id.map(str::to_owned),
             method: "GET".to_owned(),
             path: "/".to_owned(),
+            proto: "HTTP/1.1",
             host: "example.com".to_owned(),
             headers: Vec::new(),
             body_length: 0,

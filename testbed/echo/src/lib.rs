@@ -36,6 +36,9 @@ pub use tls::{CertificateError, Clients, ServerTls};
 /// The header that carries the id under which a request is found in the journal.
 pub const REQUEST_HEADER: &str = "x-gateproof-request";
 
+/// The text that a backend sends with the answer that opens a WebSocket, if it is asked to.
+pub const GREETING: &str = "welcome";
+
 /// The word behind the id of an exchange, on the first line of a stream, that has the answer wait for the end of the client's half.
 pub const AT_END: &str = "at-end";
 

@@ -99,6 +99,7 @@ pub(crate) async fn converse(
         request_id,
         method: "TCP".to_owned(),
         path: text,
+        proto: "",
         host: String::new(),
         headers: Vec::new(),
         body_length: line.len() as u64,

@@ -65,6 +65,7 @@ async fn answer(
         request_id,
         method: "UDP".to_owned(),
         path: text,
+        proto: "",
         host: String::new(),
         headers: Vec::new(),
         body_length: datagram.len() as u64,

@@ -254,6 +254,39 @@ async fn a_websocket_returns_messages_and_ends_with_the_backend() {
     assert!(last.is_none_or(|message| message.is_err()));
 }
 
+/// Who reads the head alone and leaves the rest has lost it: it came in one piece.
+#[tokio::test]
+async fn a_websocket_opens_with_a_text_in_the_piece_of_its_answer() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let mut stream = TcpStream::connect(echo.addr()).await.unwrap();
+    let asks = "GET /ws?greets=1 HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
+        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: YQ==\r\n\r\n";
+    stream.write_all(asks.as_bytes()).await.unwrap();
+    let mut piece = vec![0; 4096];
+    let length = stream.read(&mut piece).await.unwrap();
+    let frame = [&[0x81, 7], &b"welcome"[..]].concat();
+    assert!(piece.starts_with(b"HTTP/1.1 101 ") && piece[..length].ends_with(&frame), "{piece:?}");
+    let stream = TcpStream::connect(echo.addr()).await.unwrap();
+    let (mut socket, _) = tokio_tungstenite::client_async("ws://example.com/ws?greets=1", stream).await.unwrap();
+    assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("welcome"));
+    socket.send(Message::text("one")).await.unwrap();
+    assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("one"));
+}
+
+#[tokio::test]
+async fn an_answer_ends_with_its_connection() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let mut stream = TcpStream::connect(echo.addr()).await.unwrap();
+    stream.write_all(b"GET /?bytes=100000&close=1 HTTP/1.1\r\nHost: a.test\r\n\r\n").await.unwrap();
+    let mut came = String::new();
+    stream.read_to_string(&mut came).await.unwrap();
+    let (head, body) = came.split_once("\r\n\r\n").unwrap();
+    let head = head.to_ascii_lowercase();
+    assert!(head.starts_with("http/1.1 200 ok\r\n") && head.contains("\r\nconnection: close"), "{head}");
+    assert!(!head.contains("content-length") && !head.contains("transfer-encoding"), "{head}");
+    assert_eq!(serde_json::from_str::<Value>(body).unwrap()["filler"], filler(100_000));
+}
+
 #[rstest]
 #[case::plain(&[])]
 #[case::another_protocol(&[("Connection", "Upgrade"), ("Upgrade", "h2c"), ("Sec-WebSocket-Key", "YQ==")])]

@@ -232,8 +232,8 @@ impl Client {
             }
             Ok(answered) => {
                 let (mut parts, incoming) = answered.response.into_parts();
-                hop::strip(&mut parts.headers);
                 self.shared.exchange.on_answer(head, &mut parts);
+                hop::strip(&mut parts.headers);
                 let whole = body::stream(incoming);
                 Response::from_parts(
                     parts,

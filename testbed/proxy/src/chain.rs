@@ -114,7 +114,7 @@ impl Exchange for Chain {
             let bytes = match &made {
                 Passage::Pass => datagram,
                 Passage::As(bytes) => bytes,
-                Passage::Drop | Passage::FromElsewhere => return made,
+                Passage::Drop | Passage::FromElsewhere | Passage::To(_) => return made,
             };
             match one.on_datagram(flow, way, bytes) {
                 Passage::Pass => {}

@@ -106,6 +106,8 @@ pub enum Passage {
     As(Vec<u8>),
     /// On its way back it comes from another port than the client sent to. There: as if it were dropped.
     FromElsewhere,
+    /// On its way back it goes to this client. There: as if it were dropped.
+    To(SocketAddr),
 }
 
 /// What the first message of a client says in a handshake for HTTP.
@@ -164,7 +166,7 @@ pub trait Exchange: Send + Sync + 'static {
     /// A copy has been answered by its mirror, or has failed.
     fn on_mirrored(&self, _request: &RequestHead) {}
 
-    /// The head of a backend's answer, before any filter.
+    /// The head of a backend's answer as it came, before any filter.
     fn on_answer(&self, _request: &RequestHead, _answer: &mut http::response::Parts) {}
 
     /// When the body of an answer breaks off if it is not through.

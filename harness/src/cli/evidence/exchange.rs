@@ -85,7 +85,7 @@ fn curl(request: &HttpRequest, scheme: &str, to: &str) -> Option<String> {
         && request.among.is_empty()
         && request.without.is_empty()
         && request.client.is_none();
-    if !is_plain || request.absolute {
+    if !is_plain || request.absolute || request.host_header {
         return None;
     }
     let mut words: Vec<String> = ["curl", "-i", "--path-as-is"].map(str::to_owned).to_vec();

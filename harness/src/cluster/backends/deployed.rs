@@ -53,6 +53,9 @@ struct Record {
     request_id: Option<String>,
     method: String,
     path: String,
+    /// Images from before it was noted do not say it.
+    #[serde(default)]
+    proto: String,
     host: String,
     headers: Vec<(String, String)>,
     body_digest: String,
@@ -199,6 +202,7 @@ impl Deployed {
                     id: id.clone(),
                     method: record.method.clone(),
                     path: record.path.clone(),
+                    proto: record.proto.clone(),
                     host: record.host.clone(),
                     headers: record.headers.clone(),
                     body_sha256: record.body_digest.clone(),

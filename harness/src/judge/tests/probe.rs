@@ -304,6 +304,7 @@ fn mirrored<'i>(ids: impl Iterator<Item = &'i String>) -> Vec<JournalEntry> {
         id: id.clone(),
         method: "GET".to_owned(),
         path: "/".to_owned(),
+        proto: "HTTP/1.1".to_owned(),
         host: "a.test".to_owned(),
         headers: Vec::new(),
         body_sha256: String::new(),

@@ -283,6 +283,7 @@ fn negate_noted(noted: &mut Noted, part: &NotedPart) {
         NotedPart::Apart => noted.apart = Some(3_600_000),
         NotedPart::Method => longer(&mut noted.method),
         NotedPart::Path => longer(&mut noted.path),
+        NotedPart::Proto => longer(&mut noted.proto),
         NotedPart::Body => longer(&mut noted.body),
         NotedPart::Header(name) => noted.headers.get_mut(name).map_or((), opposite),
     }

@@ -152,6 +152,8 @@ pub enum NotedPart {
     Method,
     /// The path.
     Path,
+    /// The version of HTTP.
+    Proto,
     /// The body.
     Body,
     /// A header.
@@ -478,20 +480,7 @@ fn walk_seen(probe: &mut Probe, base: &str, about: &About, visitor: Visitor<'_>)
     for (index, (message, _)) in seen.replies.iter().enumerate() {
         parts.push((format!("replies.{}", message.word()), SeenPart::Reply(index), Level::Must));
     }
-    for (backend, noted) in &seen.noted {
-        let given = [
-            ("times", noted.times.is_some(), NotedPart::Times),
-            ("apart", noted.apart.is_some(), NotedPart::Apart),
-            ("method", noted.method.is_some(), NotedPart::Method),
-            ("path", noted.path.is_some(), NotedPart::Path),
-            ("body", noted.body.is_some(), NotedPart::Body),
-        ];
-        let plain = given.into_iter().filter(|(_, given, _)| *given).map(|(name, _, part)| (name.to_owned(), part));
-        let headers = noted.headers.keys().map(|name| (format!("headers.{name}"), NotedPart::Header(name.clone())));
-        for (name, part) in plain.chain(headers) {
-            parts.push((format!("noted.{backend}.{name}"), SeenPart::Noted(backend.clone(), part), Level::Must));
-        }
-    }
+    parts.extend(seen.noted.iter().flat_map(|(backend, noted)| others::noted(backend, noted)));
     for (name, part, level) in parts {
         visitor(about.at(level).expectation(id::part(base, &name)), Site::Seen(probe, part));
     }

@@ -163,6 +163,8 @@ pub struct Noted {
     pub method: Option<String>,
     /// Its raw path, each time.
     pub path: Option<String>,
+    /// The version of HTTP that it comes in, each time.
+    pub proto: Option<String>,
     /// Its body, each time.
     pub body: Option<String>,
     /// Its headers, each time.

@@ -159,6 +159,26 @@ pub(super) fn of_stream(node: &Node, checker: &mut Checker<'_>) -> Vec<String> {
     alpn
 }
 
+/// Whether the host of a request stands in a Host header over HTTP/2, as whoever makes one of a request over HTTP/1.1 has it.
+pub(super) fn host_header(node: &Node, tls: bool, http2: bool, checker: &mut Checker<'_>) -> bool {
+    let Some(mark) = node.entries().iter().find(|(key, _)| key.name == "hostHeader").map(|(key, _)| key.mark) else {
+        return false;
+    };
+    if !http2 {
+        let help = Some("over HTTP/1.1 it always stands there; add `http2: true`, or leave it out".to_owned());
+        checker.report(mark, "`hostHeader` is for HTTP/2".to_owned(), help);
+    }
+    if tls {
+        checker.report(mark, "`hostHeader` is for requests in clear text".to_owned(), None);
+    }
+    let headers = node.get("headers").map(Node::entries).unwrap_or_default();
+    if let Some((host, _)) = headers.iter().find(|(key, _)| key.name.eq_ignore_ascii_case("host")) {
+        let help = Some("it has the host of the URL".to_owned());
+        checker.report(host.mark, "a header `Host` beside `hostHeader`".to_owned(), help);
+    }
+    boolean(node, "hostHeader").unwrap_or(false)
+}
+
 /// The protocols that a request names in its handshake, where it says so itself.
 pub(super) fn of_request(
     node: &Node,

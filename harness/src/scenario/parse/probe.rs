@@ -5,7 +5,9 @@ use indexmap::IndexMap;
 use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::check::Checker;
-use super::client::{WITHIN_TLS, client, left_out, legal, of_request, of_stream, presented, trusting, within_tls};
+use super::client::{
+    WITHIN_TLS, client, host_header, left_out, legal, of_request, of_stream, presented, trusting, within_tls,
+};
 use super::hold::millis;
 use super::names::Names;
 use super::over::Over;
@@ -14,7 +16,7 @@ use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
-use super::turns::{in_two, trailing, turns, two_records, waiting};
+use super::turns::{flows, greeted, in_two, trailing, turns, two_records, waiting};
 use crate::log::Message;
 
 /// How many bytes the text of a message may have: the log has them for every attempt.
@@ -57,7 +59,18 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     let (once, each) = once(node, checker);
     if let Some((to, over)) = layer_4(node) {
         for name in [
-            "via", "headers", "trailers", "client", "body", "sends", "among", "over", "http2", "absolute", "without",
+            "via",
+            "headers",
+            "trailers",
+            "client",
+            "body",
+            "sends",
+            "among",
+            "over",
+            "http2",
+            "absolute",
+            "hostHeader",
+            "without",
             "method",
         ] {
             if let Some((key, _)) = node.entries().iter().find(|(k, _)| k.name == name) {
@@ -98,6 +111,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             grpc: false,
             http2: false,
             absolute: false,
+            host_header: false,
             path: text(node, "send").unwrap_or_default().to_owned(),
             listens,
             half_close,
@@ -107,6 +121,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             in_two: in_two(node, checker),
             two_records: two_records(node, checker),
             datagrams: over == Over::Udp,
+            flows: flows(node, over == Over::Udp, checker),
             host: text(node, "sni").map(str::to_owned),
             tls: over == Over::Tls,
             headers: IndexMap::new(),
@@ -177,6 +192,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
     if let Some(replies) = replies.filter(|_| !is_websocket) {
         checker.report(replies.mark, "`replies` come over a WebSocket only".to_owned(), None);
     }
+    greeted(replies.filter(|_| is_websocket), url.path, checker);
     let method = if is_websocket { "GET".to_owned() } else { key.name.to_ascii_uppercase() };
     Some(Probe {
         target: ProbeTarget { gateway, listener, of },
@@ -188,6 +204,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         grpc,
         http2,
         absolute: boolean(node, "absolute").unwrap_or(false),
+        host_header: host_header(node, url.tls, http2, checker),
         listens: false,
         half_close: false,
         idle: None,
@@ -196,6 +213,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         in_two: in_two(node, checker),
         two_records: two_records(node, checker),
         datagrams: false,
+        flows: flows(node, false, checker),
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
@@ -423,6 +441,7 @@ fn noted(node: Option<&Node>, names: &Names, checker: &mut Checker<'_>) -> Index
             apart: text(value, "apart").and_then(millis),
             method: text(value, "method").map(str::to_owned),
             path: text(value, "path").map(str::to_owned),
+            proto: text(value, "proto").map(str::to_owned),
             body: text(value, "body").map(str::to_owned),
             headers: header_tests(value.get("headers")),
         };

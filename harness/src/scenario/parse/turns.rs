@@ -1,11 +1,13 @@
 //! How both sides of a stream, or of a request, take turns.
 
+use gateproof_echo::conduct;
 use indexmap::IndexMap;
 
 use super::check::Checker;
 use super::hold::millis;
-use super::read::{boolean, lists_by_key, strings};
+use super::read::{boolean, integer, lists_by_key, strings};
 use super::tree::Node;
+use crate::log::Message;
 
 /// How both sides of a stream take turns: whether the client ends its half, and how long it is idle, in milliseconds.
 pub(super) fn turns(node: &Node, is_stream: bool, listens: bool, checker: &mut Checker<'_>) -> (bool, Option<u64>) {
@@ -34,6 +36,32 @@ pub(super) fn turns(node: &Node, is_stream: bool, listens: bool, checker: &mut C
         checker.report(value.mark, "not a time".to_owned(), Some("such as 2s".to_owned()));
     }
     (half_close, idle)
+}
+
+/// From how many sockets datagrams are sent at once.
+pub(super) fn flows(node: &Node, is_datagrams: bool, checker: &mut Checker<'_>) -> Option<u32> {
+    let mark = node.entries().iter().find(|(key, _)| key.name == "flows")?.0.mark;
+    if !is_datagrams {
+        checker.report(mark, "`flows` is for UDP".to_owned(), None);
+    } else if node.get("expect").and_then(|expect| expect.get("backend")).is_none() {
+        let help = Some("expect a `backend`".to_owned());
+        checker.report(mark, "`flows` without a backend that answers them".to_owned(), help);
+    }
+    integer(node, "flows").and_then(|flows| u32::try_from(flows).ok())
+}
+
+/// What stands in the way of a backend that speaks first over a WebSocket.
+pub(super) fn greeted(replies: Option<&Node>, path: &str, checker: &mut Checker<'_>) {
+    let Some(replies) = replies else { return };
+    let asks = path.split_once('?').is_some_and(|(_, query)| conduct::greets(query));
+    let words = strings(Some(replies));
+    let (what, help) = match words.iter().position(|word| word == Message::Greeting.word()) {
+        Some(0) if !asks => ("nothing has the backend greet", "add `?greets=1` to the URL"),
+        None if asks => ("the backend greets first", "begin with `greeting`, or leave `greets=1` out of the URL"),
+        Some(0) | None => return,
+        Some(_) => ("a greeting comes before anything is sent", "let `greeting` be the first"),
+    };
+    checker.report(replies.mark, what.to_owned(), Some(help.to_owned()));
 }
 
 /// What stands in the way of a client that sends its body when it is told to.

@@ -22,9 +22,9 @@ pub use clients::{
     ClientAuthorityRef, FrontendTls, FrontendValidation, GatewayBackendTls, GatewayTls, PortTls, PortValidation,
 };
 pub use gateway::{
-    AddressRequest, AllowedListeners, AllowedRoutes, GatewayClassSpec, GatewaySpec, GrantFrom,
-    GrantSpec, GrantTo, Infrastructure, LabelSelector, Listener, ListenerSetSpec, ListenerTls, RouteKind,
-    RouteNamespaces, SelectorRequirement,
+    AddressRequest, AllowedListeners, AllowedRoutes, GatewayClassSpec, GatewaySpec, GrantFrom, GrantSpec, GrantTo,
+    Infrastructure, LabelSelector, Listener, ListenerSetSpec, ListenerTls, RouteKind, RouteNamespaces,
+    SelectorRequirement,
 };
 pub use grpc::{GrpcMatch, GrpcRouteSpec, GrpcRule, MethodMatch};
 pub use listener_filters::{ExternalAuth, ForwardBody, HttpAuth, ListenerFilter, ListenerFilters};

@@ -80,7 +80,7 @@ pub async fn forward(shared: Arc<Shared>, listener: UdpSocket, key: ListenerKey,
         match shared.exchange.on_datagram(&flow.connection, Way::There, datagram) {
             Passage::Pass => sent(socket.send(datagram).await),
             Passage::As(other) => sent(socket.send(&other).await),
-            Passage::Drop | Passage::FromElsewhere => {}
+            Passage::Drop | Passage::FromElsewhere | Passage::To(_) => {}
         }
     }
 }
@@ -184,6 +184,7 @@ async fn answers(
             Passage::Pass => sent(listener.send_to(&datagram, connection.peer).await),
             Passage::As(other) => sent(listener.send_to(&other, connection.peer).await),
             Passage::Drop => {}
+            Passage::To(client) => sent(listener.send_to(&datagram, client).await),
             Passage::FromElsewhere => {
                 let at = SocketAddr::new(listener.local_addr()?.ip(), 0);
                 sent(UdpSocket::bind(at).await?.send_to(&datagram, connection.peer).await);

@@ -37,6 +37,11 @@ pub(super) static PROBE: Table = Table {
             "a time, such as 2s, in which nothing is sent between the line that came and `bodyBytes`",
         ),
         may(
+            "flows",
+            Shape::Integer(2, 8),
+            "datagrams are sent from so many sockets at the same time, and each has to get its own answers; from one unless given",
+        ),
+        may(
             "without",
             Shape::List(&Shape::Word(&["sni", "alpn"])),
             "what a request leaves out of its handshake: the server name, the protocols that it would speak",
@@ -75,6 +80,11 @@ pub(super) static PROBE: Table = Table {
         ),
         may("http2", Shape::Bool, "true: over HTTP/2, with prior knowledge or by ALPN; calls always are"),
         may("absolute", Shape::Bool, "true: over HTTP/1.1 the whole URL is the request target, as it is for a proxy"),
+        may(
+            "hostHeader",
+            Shape::Bool,
+            "true: over HTTP/2 in clear text the host stands in a Host header, and there is no `:authority`",
+        ),
         may("client", Shape::Table(&CLIENT), "the certificate of the client over TLS; it has none unless given"),
         may("body", Shape::Text, "request body"),
         may(
@@ -157,8 +167,8 @@ static ANSWER: Table = Table {
         may("mirrored", Shape::List(&Shape::Name), "backends that got a copy of the very request"),
         may(
             "replies",
-            Shape::List(&Shape::Word(&["text", "binary", "fragments", "large", "ping", "close"])),
-            "messages over the WebSocket, in this order, each of which must get its right answer",
+            Shape::List(&Shape::Word(&["greeting", "text", "binary", "fragments", "large", "ping", "close"])),
+            "messages over the WebSocket, in this order, each of which must get its right answer; of `greeting` the backend's own, for which nothing is sent",
         ),
         may("noted", Shape::Map(&Shape::Table(&NOTED)), "what backends noted of the very request, by backend"),
         may(
@@ -206,6 +216,7 @@ static NOTED: Table = Table {
         may("apart", Shape::Text, "the time, such as 200ms, that lies between two of these at least"),
         may("method", Shape::Text, "the method, each time"),
         may("path", Shape::Text, "raw path with query, each time"),
+        may("proto", Shape::Word(&["HTTP/1.1", "HTTP/2.0"]), "the protocol that it is spoken to in, each time"),
         may("body", Shape::Text, "the body, each time"),
         may("headers", Shape::Map(&HEADER), "request headers, each time"),
     ],

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::log::{Chain, ClientCertificate, Extension};
+use crate::log::{Chain, ClientCertificate, Extension, Message};
 
 #[test]
 fn calls_are_read() {
@@ -206,6 +206,16 @@ fn turns_and_what_a_handshake_lacks_are_read() {
     assert_eq!(bare.without, [Extension::Sni, Extension::Alpn]);
     let whole = read("probe: {get: \"http://${host}/\", absolute: true, expect: {backend: echo}}");
     assert_eq!((bare.absolute, whole.absolute), (false, true));
+    let by_header = read("probe: {grpc: \"http://${host}/a.B/C\", hostHeader: true, expect: {backend: echo}}");
+    assert_eq!((whole.host_header, by_header.host_header), (false, true));
+    let many = read("probe: {udp: gw, flows: 3, expect: {backend: echo}}");
+    assert_eq!((many.flows, by_header.flows), (Some(3), None));
+    let greeted =
+        "probe: {websocket: \"http://${host}/ws?greets=1\", expect: {status: 101, replies: [greeting, text]}}";
+    assert_eq!(read(greeted).messages, Some(vec![Message::Greeting, Message::Text]));
+    let noted = "probe: {get: \"http://${host}/\", expect: {backend: echo, noted: {echo: {proto: HTTP/2.0}}}}";
+    let Answer::Http(seen) = read(noted).answer else { panic!("not an answer of HTTP") };
+    assert_eq!(seen.noted["echo"].proto.as_deref(), Some("HTTP/2.0"));
 }
 
 #[test]
@@ -317,6 +327,32 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
 #[case(
     "probe: {put: \"http://${host}/\", headers: {Expect: 100-continue}, bodyBytes: 9, http2: true, expect: {backend: echo}}",
     "over HTTP/2 a body waits for nobody"
+)]
+#[case("probe: {tcp: gw, hostHeader: true, expect: {backend: echo}}", "`hostHeader` has no meaning over TCP")]
+#[case("probe: {get: \"http://${host}/\", hostHeader: true, expect: {backend: echo}}", "`hostHeader` is for HTTP/2")]
+#[case(
+    "probe: {get: \"https://${host}/\", http2: true, hostHeader: true, expect: {backend: echo}}",
+    "`hostHeader` is for requests in clear text"
+)]
+#[case(
+    "probe: {grpc: \"http://${host}/a.B/C\", headers: {host: a.test}, hostHeader: true, expect: {backend: echo}}",
+    "a header `Host` beside `hostHeader`"
+)]
+#[case("probe: {tcp: gw, flows: 2, expect: {backend: echo}}", "`flows` is for UDP")]
+#[case("probe: {get: \"http://${host}/\", flows: 2, expect: {backend: echo}}", "`flows` is for UDP")]
+#[case("probe: {udp: gw, flows: 2, expect: noAnswer}", "`flows` without a backend that answers them")]
+#[case("probe: {udp: gw, flows: 2, expect: {shares: {echo: 1}}}", "`flows` without a backend that answers them")]
+#[case(
+    "probe: {websocket: \"http://${host}/ws\", expect: {status: 101, replies: [greeting]}}",
+    "nothing has the backend greet"
+)]
+#[case(
+    "probe: {websocket: \"http://${host}/ws?greets=1\", expect: {status: 101, replies: [text]}}",
+    "the backend greets first"
+)]
+#[case(
+    "probe: {websocket: \"http://${host}/ws?greets=1\", expect: {status: 101, replies: [text, greeting]}}",
+    "a greeting comes before anything is sent"
 )]
 #[case("probe: {tcp: gw, trailers: {a: b}, expect: {backend: echo}}", "`trailers` has no meaning over TCP")]
 #[case(

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use gateproof_proxy::{
-    exchange::MatchOutcome,
+    exchange::{MatchOutcome, RequestHead},
     grpc::{STATUS, is_grpc},
+    routing::Routing,
 };
-use http::header::TE;
+use http::{
+    Version,
+    header::{HOST, TE},
+};
 
 use super::Bug;
 use crate::faults::{
@@ -16,7 +20,22 @@ use crate::faults::{
     transit::Sends,
 };
 
+/// Finds nothing for a request of HTTP/2 that has a Host header: whoever sends one has no authority beside it.
+fn know_authorities_alone(request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+    let is_such = request.version == Version::HTTP_2 && request.headers.contains_key(HOST);
+    if is_such { MatchOutcome::NoRule } else { found }
+}
+
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "knows-no-host-without-an-authority",
+            summary: "Finds no route for a request over HTTP/2 whose host stands in its Host header, and not in `:authority`.",
+            clauses: &["OWN-86"],
+            seam: Seam::Exchange(|| Arc::new(Finds(know_authorities_alone))),
+        },
+        reported: &["agentgateway/agentgateway#3322", "apache/trafficserver#11765", "h2o/h2o#3041"],
+    },
     Bug {
         fault: Fault {
             name: "loses-status-without-messages",

@@ -6,14 +6,15 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{StreamExt, future};
 use gateproof_proxy::{
-    body::Body,
+    body::{self, Body},
     exchange::{Exchange, MatchOutcome, RequestHead},
     grpc::is_grpc,
 };
 use http::{
     Method, Request, Response, StatusCode, Version,
-    header::{CONTENT_LENGTH, COOKIE, EXPECT},
+    header::{CONTENT_LENGTH, COOKIE, EXPECT, TRANSFER_ENCODING},
     request::Parts,
+    response,
 };
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 use hyper::body::Frame;
@@ -43,6 +44,28 @@ impl Exchange for LosesTrailersBehindWindows {
             frame.is_data() || length != WINDOW
         };
         Some(response.map(|body| only(body, is_kept)))
+    }
+}
+
+/// Marks an answer that says nothing of its length, and so ends with its connection.
+#[derive(Clone)]
+struct Unbounded;
+
+/// Takes an answer that says nothing of its length for one that has no body.
+struct LosesUnboundedBodies;
+
+#[async_trait]
+impl Exchange for LosesUnboundedBodies {
+    fn on_answer(&self, _: &RequestHead, answer: &mut response::Parts) {
+        let says = [CONTENT_LENGTH, TRANSFER_ENCODING].iter().any(|name| answer.headers.contains_key(name));
+        if answer.version < Version::HTTP_2 && !says {
+            answer.extensions.insert(Unbounded);
+        }
+    }
+
+    async fn on_response(&self, _: &RequestHead, response: Response<Body>) -> Option<Response<Body>> {
+        let is_lost = response.extensions().get::<Unbounded>().is_some();
+        Some(if is_lost { response.map(|_| body::empty()) } else { response })
     }
 }
 
@@ -203,6 +226,15 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Exchange(|| Arc::new(Sends(lose_untold))),
         },
         reported: &["gravitee-io/gravitee-api-management#15769", "netty/netty#5811"],
+    },
+    Bug {
+        fault: Fault {
+            name: "loses-bodies-that-end-with-a-connection",
+            summary: "Gives a client nothing of the body of an answer that says nothing of its length, and ends with its connection.",
+            clauses: &["OWN-85"],
+            seam: Seam::Exchange(|| Arc::new(LosesUnboundedBodies)),
+        },
+        reported: &["varnishcache/varnish-cache#1918", "twisted/twisted#11144", "scality/Droplet#71"],
     },
     Bug {
         fault: Fault {

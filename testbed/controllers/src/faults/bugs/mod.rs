@@ -17,6 +17,7 @@ mod encrypting;
 mod endpoints;
 mod entries;
 mod first_gateways;
+mod flows;
 mod forwarding;
 mod grants;
 mod handshakes;
@@ -128,6 +129,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         calls::BUGS,
         redirects::BUGS,
         interim::BUGS,
+        flows::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -2,13 +2,16 @@
 
 use std::{iter, sync::Arc};
 
+use async_trait::async_trait;
 use gateproof_proxy::{
     compiled::CompiledRoute,
     config::{BackendTarget, Filter, PathMatch, Route, Timeouts},
     exchange::{BackendChoice, Exchange, MatchOutcome, RequestHead},
     routing::Routing,
+    stream::Upgraded,
 };
 use http::{StatusCode, header::UPGRADE, response::Parts};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::Bug;
 use crate::faults::{Fault, Seam, exchange::Finds, transit::Hears};
@@ -109,7 +112,46 @@ fn fail_the_refused(request: &RequestHead, answer: &mut Parts) {
     }
 }
 
+/// Knows nothing of what a backend sends before its client does.
+struct ListensToClientsFirst;
+
+#[async_trait]
+impl Exchange for ListensToClientsFirst {
+    async fn serve_tunnel(
+        &self,
+        _: &RequestHead,
+        mut client: Upgraded,
+        mut backend: Upgraded,
+    ) -> Option<(Upgraded, Upgraded)> {
+        let (mut asked, mut lost) = (vec![0; PIECE], vec![0; PIECE]);
+        loop {
+            tokio::select! {
+                read = client.read(&mut asked) => {
+                    let read = read.ok().filter(|read| *read > 0)?;
+                    backend.write_all(asked.get(..read)?).await.ok()?;
+                    return Some((client, backend));
+                }
+                read = backend.read(&mut lost) => {
+                    read.ok().filter(|read| *read > 0)?;
+                }
+            }
+        }
+    }
+}
+
+/// How much is read at once of what a side sends.
+const PIECE: usize = 4096;
+
 pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "loses-what-comes-with-an-upgrade",
+            summary: "Loses what a backend sends over a WebSocket before the client has sent anything.",
+            clauses: &["blind:HTTPRouteBackendProtocolWebSocket.2"],
+            seam: Seam::Exchange(|| Arc::new(ListensToClientsFirst)),
+        },
+        reported: &["h2o/h2o#1272", "hodfords-solutions/nestjs-api-gateway#36", "NVIDIA/OpenShell#652"],
+    },
     Bug {
         fault: Fault {
             name: "opens-no-websocket-where-paths-are-rewritten",

@@ -50,6 +50,20 @@ impl Exchange for WaitsForMirrors {
 
 pub(in super::super) const FAULTS: &[Fault] = &[
     Fault {
+        name: "mirrors-in-http1",
+        summary: "Sends every copy over HTTP/1.1, whatever the port of its mirror speaks.",
+        clauses: &["OWN-87"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for mirror in mirrors(config) {
+                    if let BackendTarget::H2cEndpoints(endpoints) = &mirror.target {
+                        mirror.target = BackendTarget::Endpoints(endpoints.clone());
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "rewrites-nothing-beside-mirrors",
         summary: "Leaves requests that a rule mirrors as they came where it rewrites them too.",
         clauses: &["OWN-17"],

@@ -30,10 +30,9 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{Api, ListParams};
 
 use super::{
-    super::frames::{self, Frame},
-    Tamper, TamperError,
+    FrameSort, Tamper, TamperError,
     accounts::{over_tls, shown, told},
-    intercept, lock,
+    intercept, lock, tunnels,
 };
 
 /// The header that carries the id under which backends note a request.
@@ -91,37 +90,6 @@ pub enum WrongAnswer {
     Aside(String, Box<WrongAnswer>),
     /// What the first of several tries sends is so, and nothing else.
     FirstTry(Box<WrongAnswer>),
-}
-
-/// A sort of frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameSort {
-    /// A whole text.
-    Text,
-    /// Fewer bytes than 126.
-    ShortBinary,
-    /// More bytes than that.
-    LongBinary,
-    /// The beginning of a text.
-    Fragment,
-    /// A ping.
-    Ping,
-    /// The end.
-    Close,
-}
-
-impl FrameSort {
-    fn of(frame: &Frame) -> Option<Self> {
-        match (frame.code(), frame.is_last()) {
-            (1, true) => Some(Self::Text),
-            (1, false) => Some(Self::Fragment),
-            (2, _) if frame.payload.len() < 126 => Some(Self::ShortBinary),
-            (2, _) => Some(Self::LongBinary),
-            (8, _) => Some(Self::Close),
-            (9, _) => Some(Self::Ping),
-            _ => None,
-        }
-    }
 }
 
 /// What is wrong with TCP connections.
@@ -186,6 +154,9 @@ impl Exchange for Tamper {
             MatchOutcome::Rule { route, predicate } => {
                 let route = self.wrong(request).into_iter().fold(route, |route, wrong| match wrong {
                     WrongAnswer::NoMirror(service) => without_mirror(&route, &service),
+                    WrongAnswer::Aside(service, wrong) if *wrong == WrongAnswer::ForwardedProtocol => {
+                        mirroring_in_another_protocol(&route, &service)
+                    }
                     WrongAnswer::ForwardedServerName(name) => asking_for(&route, &name),
                     _ => route,
                 });
@@ -286,14 +257,7 @@ impl Exchange for Tamper {
         client: Upgraded,
         backend: Upgraded,
     ) -> Option<(Upgraded, Upgraded)> {
-        let wrong = self.wrong(request);
-        frames::carry(client, backend, |frame| {
-            if FrameSort::of(frame).is_some_and(|sort| wrong.contains(&WrongAnswer::ChangedFrame(sort))) {
-                frame.spoil();
-            }
-            true
-        })
-        .await;
+        tunnels::carry(&self.wrong(request), client, backend).await;
         None
     }
 
@@ -354,13 +318,33 @@ impl Exchange for Tamper {
     }
 }
 
-fn without_mirror(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
+/// The same rule with other filters, wherever it has some.
+fn filtering(route: &CompiledRoute, edit: impl Fn(&mut Vec<Filter>)) -> Arc<CompiledRoute> {
     let mut rule = route.rule.clone();
     let backends = rule.backends.iter_mut().map(|backend| &mut backend.filters);
-    for filters in backends.chain(std::iter::once(&mut rule.filters)) {
-        filters.retain(|filter| !matches!(filter, Filter::RequestMirror(mirror) if is_of(&mirror.id, service)));
-    }
+    backends.chain(std::iter::once(&mut rule.filters)).for_each(edit);
     CompiledRoute::new(&rule).into()
+}
+
+fn without_mirror(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
+    filtering(route, |filters| {
+        filters.retain(|filter| !matches!(filter, Filter::RequestMirror(mirror) if is_of(&mirror.id, service)));
+    })
+}
+
+fn mirroring_in_another_protocol(route: &CompiledRoute, service: &str) -> Arc<CompiledRoute> {
+    filtering(route, |filters| {
+        for filter in filters {
+            let Filter::RequestMirror(mirror) = filter else { continue };
+            if is_of(&mirror.id, service) {
+                mirror.target = match mirror.target.clone() {
+                    BackendTarget::Endpoints(endpoints) => BackendTarget::H2cEndpoints(endpoints),
+                    BackendTarget::H2cEndpoints(endpoints) => BackendTarget::Endpoints(endpoints),
+                    other => other,
+                };
+            }
+        }
+    })
 }
 
 /// A request with what is wrong with it.

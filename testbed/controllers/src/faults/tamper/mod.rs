@@ -11,6 +11,7 @@ mod interception;
 mod made;
 mod spots;
 mod surface;
+mod tunnels;
 
 #[cfg(test)]
 mod tests;
@@ -31,10 +32,11 @@ use kube::{
 use serde_json::Value;
 use tokio::sync::Notify;
 
-pub use exchange::{FrameSort, WrongAnswer, WrongConnection};
+pub use exchange::{WrongAnswer, WrongConnection};
 use handshakes::Handshakes;
 pub(in crate::faults) use interception::intercept;
 pub use spots::Spot;
+pub use tunnels::FrameSort;
 
 use crate::{
     runtime::{
