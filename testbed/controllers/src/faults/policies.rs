@@ -266,7 +266,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "encrypts-for-ports-that-there-are-not",
         summary: "Takes a policy for a port that its Service does not have for one that is for all of them.",
-        clauses: &["OWN-110"],
+        clauses: &["OWN-113"],
         seam: Seam::Config(|| serve_from(attach_to_all)),
     },
     Fault {
