@@ -195,7 +195,7 @@ struct Lives {
     /// Those that are not ready, and whether they became so in a run.
     down: HashMap<String, bool>,
     /// What those that were ready once are made from.
-    templates: HashSet<String>,
+    templates: HashSet<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -205,9 +205,15 @@ struct Life {
     restarts: u64,
     /// The template, by the label that its controller gives it, or else the images.
     template: String,
+    /// Of whose Pods it is one: the name that these begin with, without the hash of the template.
+    workload: String,
 }
 
 impl Life {
+    fn made_from(&self) -> (String, String) {
+        (self.workload.clone(), self.template.clone())
+    }
+
     fn is(&self, other: &Life) -> bool {
         self.uid == other.uid && self.restarts == other.restarts
     }
@@ -217,7 +223,7 @@ impl Lives {
     /// These are there, and are nothing new.
     fn are(&mut self, pods: &[Value]) {
         self.ready = pods.iter().filter_map(life).collect();
-        self.templates.extend(self.ready.values().map(|life| life.template.clone()));
+        self.templates.extend(self.ready.values().map(Life::made_from));
     }
 
     /// No others are there any more.
@@ -251,7 +257,7 @@ impl Lives {
         if before.is_some_and(|before| before.is(&life)) {
             return None;
         }
-        self.templates.insert(life.template.clone());
+        self.templates.insert(life.made_from());
         self.ready.insert(name.clone(), life);
         Some((name, in_run))
     }
@@ -259,8 +265,9 @@ impl Lives {
     /// Whether it is there because somebody deployed it: what comes back by itself, or as one of more, is made from what was there.
     fn is_deployed(&self, life: &Life, before: Option<&Life>) -> bool {
         let is_another = before.is_none_or(|before| before.uid != life.uid || before.template != life.template);
-        let amid_others = || self.ready.values().any(|one| one.template != life.template);
-        is_another && (!self.templates.contains(&life.template) || amid_others())
+        // One selector may find the Pods of several workloads, which have templates of their own.
+        let is_other = |one: &Life| one.workload == life.workload && one.template != life.template;
+        is_another && (!self.templates.contains(&life.made_from()) || self.ready.values().any(is_other))
     }
 
     fn gone(&mut self, pod: &Value) {
@@ -273,7 +280,10 @@ impl Lives {
 fn life(pod: &Value) -> Option<(String, Life)> {
     let (name, uid) = (text(pod, "/metadata/name"), text(pod, "/metadata/uid"));
     let restarts = containers(pod).iter().filter_map(|one| one.get("restartCount")?.as_u64()).sum();
-    (!name.is_empty()).then(|| (name.to_owned(), Life { uid: uid.to_owned(), restarts, template: template(pod) }))
+    let template = template(pod);
+    let begins = text(pod, "/metadata/generateName");
+    let workload = begins.strip_suffix(&format!("{template}-")).unwrap_or(begins).to_owned();
+    (!name.is_empty()).then(|| (name.to_owned(), Life { uid: uid.to_owned(), restarts, template, workload }))
 }
 
 fn template(pod: &Value) -> String {
@@ -306,7 +316,8 @@ mod tests {
 
     use super::*;
 
-    /// A Pod by its name, uid, restarts and whether it is ready, and what it is made from: `a one 0 ready`, `a one 0 ready v2`.
+    /// A Pod by its name, uid, restarts and whether it is ready, and what it is made from, and how its name begins: `a one 0 ready`,
+    /// `a one 0 ready v2`, `x-1-a one 0 ready pod-template-hash=1 x-1-`.
     fn pod(words: &str) -> Value {
         let words: Vec<&str> = words.split(' ').collect();
         let (ready, restarts) = (words[3] != "begins", words[2].parse::<u64>().unwrap_or_default());
@@ -320,6 +331,9 @@ mod tests {
         match words.get(4).copied().unwrap_or("v1").split_once('=') {
             Some((label, hash)) => pod["metadata"]["labels"] = json!({ label: hash }),
             None => pod["spec"] = json!({"containers": [{"image": words.get(4).unwrap_or(&"v1")}, {"image": "side"}]}),
+        }
+        if let Some(begins) = words.get(5) {
+            pod["metadata"]["generateName"] = (*begins).into();
         }
         if words[3] == "leaves" {
             pod["metadata"]["deletionTimestamp"] = "2026-11-27T00:00:00Z".into();
@@ -407,6 +421,21 @@ mod tests {
         let told = seen.iter().filter_map(|words| lives.changed(&pod(words), Moment::During));
         let told: Vec<String> = told.map(|(name, in_run)| format!("{}{name}", if in_run { "!" } else { "" })).collect();
         assert_eq!(told.join(" "), expected);
+    }
+
+    /// One of two workloads that one selector finds.
+    #[rstest]
+    #[case::scaled("y-2-b three 0 ready pod-template-hash=2 y-2-", true)]
+    #[case::deployed("y-3-b three 0 ready pod-template-hash=3 y-3-", false)]
+    #[case::made_from_what_the_other_is("y-1-b three 0 ready pod-template-hash=1 y-1-", false)]
+    fn what_others_are_made_from_says_nothing(#[case] seen: &str, #[case] in_run: bool) {
+        let mut lives = Lives::default();
+        lives.are(&[
+            pod("x-1-a one 0 ready pod-template-hash=1 x-1-"),
+            pod("y-2-a two 0 ready pod-template-hash=2 y-2-"),
+        ]);
+        let name = seen.split(' ').next().unwrap().to_owned();
+        assert_eq!(lives.changed(&pod(seen), Moment::During), Some((name, in_run)));
     }
 
     #[test]

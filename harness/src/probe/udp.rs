@@ -193,14 +193,14 @@ impl Heard {
             ));
         };
         self.answered.insert(number);
+        match EchoText::read(line) {
+            Some(echo) => self.add_echo(echo),
+            None => self.add_line(String::from_utf8_lossy(line).trim_end().to_owned()),
+        }
         if self.lines.len() + self.echo.len() > DIFFERENT {
             return Err(ProbeError::Malformed(format!(
                 "more than {DIFFERENT} different answers came to no more than {MOST} datagrams"
             )));
-        }
-        match EchoText::read(line) {
-            Some(echo) => self.add_echo(echo),
-            None => self.add_line(String::from_utf8_lossy(line).trim_end().to_owned()),
         }
         Ok(())
     }

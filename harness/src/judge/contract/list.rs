@@ -58,7 +58,7 @@ impl<'a> List<'a> {
             entry.get("controllerName").and_then(Value::as_str) == Some(controller)
         });
         let reference = |of: &Value| ParentRef::of(of, object.namespace.as_deref().unwrap_or_default(), dialect);
-        is_whose && reference(entry.get("parentRef").unwrap_or(&Value::Null)) == reference(&meant.parent_ref)
+        is_whose && reference(entry.get(whose(self.subject.at)).unwrap_or(&Value::Null)) == reference(&meant.parent_ref)
     }
 
     /// Whether it is an entry for a parent that the route no longer names: it ought to go, and is not kept current meanwhile.
@@ -126,9 +126,13 @@ pub(super) fn lists<'a>(kind: &'a Kind, object: &'a Value, controller: &str, dia
 
 /// Entries of `status.parents` or `status.ancestors` with whom they are about.
 pub(super) fn entries<'a>(at: StatusList, object: &'a Value, dialect: &Dialect) -> Vec<(&'a Value, ParentRef)> {
-    let reference = if at == StatusList::Ancestors { "ancestorRef" } else { "parentRef" };
     array(object.get("status").and_then(|s| s.get(at.field())))
         .iter()
-        .map(|entry| (entry, ParentRef::of(entry.get(reference).unwrap_or(&Value::Null), namespace(object), dialect)))
+        .map(|entry| (entry, ParentRef::of(entry.get(whose(at)).unwrap_or(&Value::Null), namespace(object), dialect)))
         .collect()
+}
+
+/// The field of an entry that says whom it is about.
+fn whose(at: StatusList) -> &'static str {
+    if at == StatusList::Ancestors { "ancestorRef" } else { "parentRef" }
 }

@@ -330,6 +330,16 @@ fn foreign(section: &str) -> Value {
     object("HTTPRoute", 1, json!({}), json!({"parents": parents}))
 }
 
+/// A policy whose entry for the listener `b` is of an older generation than that for `a`.
+fn policy_of_two() -> Value {
+    let ancestor = |section: &str, generation: i64| {
+        let accepted = with(GOOD[0], "observedGeneration", json!(generation));
+        let of = json!({"kind": "Gateway", "name": "gw", "sectionName": section});
+        json!({"ancestorRef": of, "controllerName": CONTROLLER, "conditions": [accepted]})
+    };
+    object("BackendTLSPolicy", 2, json!({}), json!({"ancestors": [ancestor("a", 2), ancestor("b", 1)]}))
+}
+
 /// A history that breaks a rule, and one that is as near to it as can be and does not.
 ///
 /// Holds IMPL-33.
@@ -350,6 +360,8 @@ fn foreign(section: &str) -> Value {
     vec![See(0, good_with(with(GOOD[0], "observedGeneration", json!(0)))), SettleFor(&["ResolvedRefs"])])]
 #[case(Rule::ObservedGenerationCurrent,
     vec![See(0, one_of_two_current()), SettleAt("b", "Accepted")], vec![See(0, one_of_two_current()), SettleAt("a", "Accepted")])]
+#[case(Rule::ObservedGenerationCurrent,
+    vec![See(0, policy_of_two()), SettleAt("b", "Accepted")], vec![See(0, policy_of_two()), SettleAt("a", "Accepted")])]
 #[case(Rule::TransitionTimeMoves,
     vec![See(0, good_with(condition(GOOD[0]))), See(2500, good_with(condition(BAD)))],
     vec![See(0, good_with(condition(GOOD[0]))), See(2500, good_with(moved(BAD)))])]

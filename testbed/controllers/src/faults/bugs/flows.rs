@@ -1,7 +1,7 @@
 //! Clients of datagrams that are taken for each other.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -14,19 +14,28 @@ use gateproof_proxy::{
 use super::Bug;
 use crate::faults::{Fault, Seam};
 
-/// Sends what comes back to who has sent the last datagram to a listener.
+/// Sends what comes back to who was the last to become a client of a listener.
 #[derive(Default)]
-struct AnswersTheLast(Mutex<HashMap<ListenerKey, SocketAddr>>);
+struct AnswersTheNewest(Mutex<HashMap<ListenerKey, Clients>>);
 
-impl Exchange for AnswersTheLast {
+#[derive(Default)]
+struct Clients {
+    all: HashSet<SocketAddr>,
+    newest: Option<SocketAddr>,
+}
+
+impl Exchange for AnswersTheNewest {
     fn on_datagram(&self, flow: &Connection, way: Way, _: &[u8]) -> Passage {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let clients = listeners.entry(flow.listener).or_default();
         match way {
             Way::There => {
-                last.insert(flow.listener, flow.peer);
+                if clients.all.insert(flow.peer) {
+                    clients.newest = Some(flow.peer);
+                }
                 Passage::Pass
             }
-            Way::Back => last.get(&flow.listener).map_or(Passage::Pass, |client| Passage::To(*client)),
+            Way::Back => clients.newest.map_or(Passage::Pass, Passage::To),
         }
     }
 }
@@ -34,9 +43,9 @@ impl Exchange for AnswersTheLast {
 pub(super) const BUGS: &[Bug] = &[Bug {
     fault: Fault {
         name: "shares-one-socket-among-flows",
-        summary: "Sends the answers to datagrams to the client of the listener that has sent the last one.",
+        summary: "Sends the answers to datagrams to the newest client of their listener.",
         clauses: &["blind:UDPRoute.1"],
-        seam: Seam::Exchange(|| Arc::<AnswersTheLast>::default()),
+        seam: Seam::Exchange(|| Arc::<AnswersTheNewest>::default()),
     },
     reported: &["EmbarkStudios/quilkin#988"],
 }];
