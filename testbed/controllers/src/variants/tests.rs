@@ -254,6 +254,10 @@ async fn every_variant_of_the_runtime_does_something() {
             "metadata": {"name": "long", "namespace": "n", "uid": "long", "generation": 1},
             "spec": {"parentRefs": [{"name": "g"}], "hostnames": ["long.".repeat(45) + "test"]}});
         snapshot.put(Kind::HttpRoute, beyond).unwrap();
+        let astray = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "TLSRoute",
+            "metadata": {"name": "astray", "namespace": "n", "uid": "astray", "generation": 1},
+            "spec": {"parentRefs": [{"name": "g", "sectionName": "http"}], "hostnames": ["astray.test"], "rules": [{}]}});
+        snapshot.put(Kind::TlsRoute, astray).unwrap();
         let listener = json!({"name": "http", "port": 82, "protocol": "HTTP"});
         let long = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
             "metadata": {"name": "long-".repeat(45) + "name", "namespace": "n", "uid": "long-name", "generation": 1},
