@@ -179,7 +179,7 @@ fn take_grants_for_mirrors_of_calls(snapshot: &mut Snapshot) {
 }
 
 /// Has the ListenerSets that are not let in take what they ask for from younger ones: these are refused in their place.
-fn let_refused_sets_take(seen: Seen<'_>, statuses: &mut Vec<StatusUpdate>) {
+fn let_refused_sets_take(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
     let all_in = seen.otherwise(|snapshot| {
         snapshot.edit(Kind::Gateway, |gateway| {
             gateway["spec"]["allowedListeners"] = json!({"namespaces": {"from": "All"}});
@@ -376,6 +376,6 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "lets-refused-listener-sets-take-hosts",
         summary: "Says of a ListenerSet that it has lost to one that is not let in.",
         clauses: &["OWN-102"],
-        seam: Seam::Statuses(|| say(let_refused_sets_take)),
+        seam: Seam::Statuses(|| say(|seen, statuses| let_refused_sets_take(seen, statuses))),
     },
 ];
