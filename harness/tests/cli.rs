@@ -879,12 +879,12 @@ fn the_program_keeps_the_table_of_what_shows_each_fault() {
     let table = || std::fs::read_to_string(dir.path().join("table.yaml")).unwrap();
     let made = || run(dir.path(), &["faults", fault, "--table", "--write", "table.yaml"]);
     write(dir.path(), "table.yaml", kept);
-    expect(&made(), 0, &["1 faults; table.yaml: 0 rows put in, 0 taken out"]);
+    expect(&made(), 0, &["table.yaml: faults looked at: 1, rows put in: 0, taken out: 0"]);
     assert!(table() == kept);
     let spoilt = kept.replacen(&block, &format!("  - {wrong}\n"), 1);
     write(dir.path(), "table.yaml", &spoilt);
     let ended = made();
-    expect(&ended, 0, &[&format!("- {fault}: {wrong}"), &format!("+ {fault}: "), "1 taken out"]);
+    expect(&ended, 0, &[&format!("- {fault}: {wrong}"), &format!("+ {fault}: "), "taken out: 1"]);
     let after = table();
     assert!(after.contains(row) && !after.contains(&format!("{fault}:\n  - {wrong}")), "{}", ended.said());
     // What shows it may be another one of several, and the rest is as it was.
@@ -894,7 +894,7 @@ fn the_program_keeps_the_table_of_what_shows_each_fault() {
     };
     assert_eq!(own.len(), 1, "this fault is for a table of one row");
     assert!(without(&after) == without(kept), "{}", ended.said());
-    expect(&made(), 0, &["0 rows put in, 0 taken out"]);
+    expect(&made(), 0, &["rows put in: 0, taken out: 0"]);
     assert!(table() == after);
 
     let refused = |file: &str, text: &str, parts: &[&str]| {

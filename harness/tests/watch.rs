@@ -313,7 +313,7 @@ fn a_later_run_that_is_broken_off_is_cleaned_up() {
     assert_eq!(watching.reported(), outcomes(&[("one", "passed")]));
     watching.write("one.yaml", &failing("one"));
     watching.until("1 of 1 scenarios again: one");
-    while namespaces() == before {}
+    eventually("it has a namespace of its own", || namespaces() != before);
     let (code, said) = watching.interrupted();
     assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("reason:   interrupted") && !said.contains(WAITS), "{said}");
@@ -424,13 +424,21 @@ fn another_start_of_the_controller_runs_all_again() {
     let (before, image) =
         (pods(), json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "echo-basic:2"}]));
     patch("/apis/apps/v1/namespaces/system/deployments/controller", image);
-    while pods().is_empty() || pods() == before {}
+    eventually("the controller has another Pod", || !pods().is_empty() && pods() != before);
     let said = watching.waits();
     assert!(said.contains("0 passed, 1 failed"), "{said}");
     let said = watching.waits();
     assert!(said.starts_with(&format!("the controller began anew ({}); 2 of 2", pods()[0])), "{said}");
     assert!(said.contains("1 passed, 1 failed"), "{said}");
     assert_eq!(watching.interrupted().0, Some(1));
+}
+
+/// Waits for it as long as for anything that a program says.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < LIMIT, "not in {LIMIT:?}: {what}");
+    }
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -75,8 +75,8 @@ pub(crate) struct Args {
     /// hold there, or is missing, is looked for
     #[arg(long, conflicts_with_all = ["full", "holes", "pinpoint", "inversion", "variants", "format"])]
     table: bool,
-    /// With --table: put it into this file instead, which is such a table. What holds there stays as it is and where it is, what is
-    /// new comes last, and what is changed is printed
+    /// With --table: put it into this file instead, which is the table of this dialect and edition; any other file is refused. What
+    /// holds there stays as it is and where it is, what is new comes last, and what is changed is printed
     #[arg(long, value_name = "FILE", requires = "table")]
     write: Option<PathBuf>,
     /// Measure what `gateproof report diagnose` says: each fault is run beside a legal variant, and its record kept in this folder.

@@ -45,7 +45,7 @@ pub(super) async fn run(
     let new = changes.iter().filter(|change| change.is_new).count();
     let (looked, gone) = (seen.len(), changes.len() - new);
     let order = if changes.is_empty() && after != before { ", in another order or form" } else { "" };
-    say!("{looked} faults; {}: {new} rows put in, {gone} taken out{order}", file.display());
+    say!("{}: faults looked at: {looked}, rows put in: {new}, taken out: {gone}{order}", file.display());
     Ok(code(&seen))
 }
 
@@ -81,6 +81,10 @@ fn code(seen: &BTreeMap<String, Seen>) -> u8 {
             code = exit_codes::INCONCLUSIVE;
         } else if seen.rows.is_empty() {
             tell!("{fault}: nothing shows it");
+            code = if code == exit_codes::PASSED { exit_codes::FAILED } else { code };
+        } else if !seen.unproven.is_empty() {
+            let clauses: Vec<&str> = seen.unproven.iter().map(String::as_str).collect();
+            tell!("{fault}: no row carries {}, which it declares", clauses.join(", "));
             code = if code == exit_codes::PASSED { exit_codes::FAILED } else { code };
         }
     }

@@ -221,6 +221,9 @@ pub struct Row {
     pub contract: Vec<String>,
     /// What shows it, each a scenario and an expectation: of what is listed all that failed, and what else carries its clauses.
     pub shown_by: Vec<String>,
+    /// Clauses that it declares and none of these carries.
+    #[serde(skip)]
+    pub unproven: BTreeSet<String>,
     /// Whether it makes at most a tenth of the scenarios fail.
     pub narrow: bool,
 }
@@ -337,8 +340,10 @@ fn row(run: &FaultRun, scenarios: usize, listed: &[Showing]) -> Row {
     let kills: BTreeMap<String, Vec<String>> =
         run.kills().map(|s| (s.scenario.clone(), s.first.iter().map(|f| f.expectation.clone()).collect())).collect();
     let narrow = kills.len() <= share_of(scenarios) && (!kills.is_empty() || !run.contract.is_empty());
-    let shown_by = found(run, listed).iter().map(Showing::to_string).collect();
-    Row { fault: run.fault.clone(), kills, contract: run.contract.keys().cloned().collect(), shown_by, narrow }
+    let shown_by = found(run, listed);
+    let unproven = run.unproven(&shown_by).cloned().collect();
+    let shown_by = shown_by.iter().map(Showing::to_string).collect();
+    Row { fault: run.fault.clone(), kills, contract: run.contract.keys().cloned().collect(), shown_by, unproven, narrow }
 }
 
 /// How many of `scenarios` a narrow fault may make fail: a tenth, but at least one.

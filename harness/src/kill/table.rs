@@ -19,6 +19,8 @@ pub struct Seen {
     pub rows: Vec<Showing>,
     /// Scenarios that could not tell. What is listed of them stays.
     pub open: BTreeSet<String>,
+    /// Clauses that the fault declares, and none of the rows carries.
+    pub unproven: BTreeSet<String>,
     /// Why nothing could be run under it. All that is listed stays.
     pub error: Option<String>,
 }
@@ -46,8 +48,10 @@ pub async fn seen(plan: &mut Plan, listed: &ShownBy, seed: u64, watcher: &dyn Wa
 /// What a matrix says of one of its faults.
 fn seen_of(matrix: &Matrix, fault: &str) -> Seen {
     let mut seen = Seen::default();
-    let rows = matrix.rows.iter().filter(|row| row.fault == fault).flat_map(|row| row.shown_by.iter().cloned());
-    seen.rows = rows.filter_map(|row| Showing::try_from(row).ok()).collect();
+    if let Some(row) = matrix.rows.iter().find(|row| row.fault == fault) {
+        seen.rows = row.shown_by.iter().filter_map(|row| Showing::try_from(row.clone()).ok()).collect();
+        seen.unproven.clone_from(&row.unproven);
+    }
     for complaint in matrix.complaints.iter().filter(|one| one.fault() == fault) {
         match complaint {
             Complaint::Inconclusive { scenario, .. } => drop(seen.open.insert(scenario.clone())),
@@ -73,7 +77,8 @@ impl Seen {
         if misses || !(held_once || undecided) {
             rows.extend(second.rows.into_iter().filter(|row| !listed.contains(row)));
         }
-        Seen { rows, ..second }
+        let unproven = self.unproven.intersection(&second.unproven).cloned().collect();
+        Seen { rows, unproven, ..second }
     }
 }
 
@@ -85,12 +90,12 @@ pub enum NoTable {
     Another(String),
     /// A line has no place in a table.
     #[error(
-        "line {line}: `{text}` is neither a comment, nor the name of a fault with a colon, nor a row below one ({why})"
+        "line {line}: {text} is neither a comment, nor the name of a fault with a colon, nor a row below one ({why})"
     )]
     Line {
         /// Its number.
         line: usize,
-        /// The line.
+        /// The line, in quotes.
         text: String,
         /// What is wrong with it.
         why: String,
@@ -164,7 +169,10 @@ impl Table {
         let mut comments = Vec::new();
         let mut last: Option<String> = None;
         for (number, line) in (1..).zip(text.lines()) {
-            let wrong = |why: &str| NoTable::Line { line: number, text: line.to_owned(), why: why.to_owned() };
+            let wrong = |why: &str| {
+                let text = if line.is_empty() { "an empty line".to_owned() } else { format!("`{line}`") };
+                NoTable::Line { line: number, text, why: why.to_owned() }
+            };
             if line.trim_start().starts_with('#') {
                 let to = if last.is_none() { &mut table.head } else { &mut comments };
                 to.push(line.to_owned());

@@ -19,7 +19,7 @@ fn rows(texts: &[&str]) -> Vec<Showing> {
 }
 
 fn seen(texts: &[&str], open: &[&str]) -> Seen {
-    Seen { rows: rows(texts), open: open.iter().map(|one| (*one).to_owned()).collect(), error: None }
+    Seen { rows: rows(texts), open: open.iter().map(|one| (*one).to_owned()).collect(), ..Seen::default() }
 }
 
 /// Whoever makes it anew changes no byte, so a difference is one of what was seen.
@@ -48,6 +48,7 @@ fn what_is_committed_is_as_it_would_be_written() {
     "  - a b\n",
     "line 2: `  - a b` is neither a comment, nor the name of a fault with a colon, nor a row below one (no fault stands above)"
 )]
+#[case::empty("writes-once:\n\n  - a b\n", "line 3: an empty line is neither")]
 #[case::spaces("writes-once:\n- a b\n", "line 3: `- a b` is neither")]
 #[case::flow("writes-once: [a b]\n", "line 2: `writes-once: [a b]` is neither")]
 #[case::twice("writes-once:\n  - a b\nwrites-once:\n  - a c\n", "line 4: writes-once stands there already")]
@@ -138,4 +139,14 @@ fn two_looks_make_one(
 ) {
     let both = seen(first, &[]).and(seen(second, open), &rows(&["a e", "b e"]));
     assert_eq!(both.rows, rows(expected));
+}
+
+/// A clause that was carried once is proven.
+#[test]
+fn a_clause_that_no_look_saw_is_told() {
+    let with = |clauses: &[&str]| Seen {
+        unproven: clauses.iter().map(|one| (*one).to_owned()).collect(),
+        ..seen(&["a e", "b e"], &[])
+    };
+    assert_eq!(with(&["A-1", "A-2"]).and(with(&["A-2", "A-3"]), &rows(&["a e", "b e"])), with(&["A-2"]));
 }

@@ -53,8 +53,6 @@ struct Record {
     request_id: Option<String>,
     method: String,
     path: String,
-    /// Images from before it was noted do not say it.
-    #[serde(default)]
     proto: String,
     host: String,
     headers: Vec<(String, String)>,
@@ -220,7 +218,12 @@ impl Deployed {
         let path = format!("/api/v1/namespaces/{namespace}/pods/http:{}:{JOURNAL_PORT}/proxy/journal", encode(pod));
         let answer = self.deploying.api.through(&path, TOKEN_HEADER, &self.deploying.run_token).await?;
         serde_json::from_value(answer)
-            .map_err(|error| ApiError::Transport(format!("the journal of Pod {namespace}/{pod} is none: {error}")))
+            .map_err(|error| {
+                let image = &self.deploying.image;
+                ApiError::Transport(format!(
+                    "the journal of Pod {namespace}/{pod} is none ({error}); is its image, {image}, of this version of gateproof?"
+                ))
+            })
     }
 }
 

@@ -120,10 +120,9 @@ impl Check<'_> {
             let expected = format!("{} has a status.ancestors entry of our controller", self.name);
             self.entries_miss(".ancestors", expected, "no such entry".to_owned()).stale = true;
         }
-        for (index, entry) in own.iter().enumerate() {
-            let part = if own.len() == 1 { String::new() } else { format!(".ancestors[{index}]") };
+        for entry in &own {
             let subject = format!("{} for {}", self.name, entry.parent);
-            self.conditions(&expected.conditions, &entry.conditions, &part, &subject);
+            self.conditions(&expected.conditions, &entry.conditions, "", &subject);
         }
     }
 

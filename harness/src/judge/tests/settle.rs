@@ -187,6 +187,32 @@ fn an_entry_may_be_of_another_controller() {
     assert_eq!(with(true, "others.test/d", &[("a", GOOD)]), Outcome::Passed);
 }
 
+/// What failed is what was asked, whichever entry is wrong and however many there are: nothing else has its name in a plan.
+#[rstest]
+#[case::none(&[], "ancestors")]
+#[case::one(&[("a", "Accepted=False/Invalid")], "Accepted.status")]
+#[case::the_later_of_two(&[("a", GOOD[0]), ("b", "Accepted=False/Invalid")], "Accepted.status")]
+fn every_ancestor_of_a_policy_is_asked_the_same(#[case] entries: &[(&str, &str)], #[case] part: &str) {
+    let ancestors: Vec<Value> = entries
+        .iter()
+        .map(|(section, text)| {
+            let of = json!({"kind": "Gateway", "name": "gw", "sectionName": section});
+            json!({"ancestorRef": of, "controllerName": CONTROLLER, "conditions": [condition(text, 1)]})
+        })
+        .collect();
+    let version = json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "BackendTLSPolicy",
+        "metadata": {"name": "policy", "namespace": NS, "uid": "uid-route", "generation": 1},
+        "spec": {}, "status": {"ancestors": ancestors},
+    });
+    let asked = subject(object("BackendTLSPolicy", "policy"), &["Accepted=True"]);
+    let verdict = Play::new(scenario(vec![apply(vec![version.clone()]), settle(vec![asked])]))
+        .writes(move |_, _| (admitted(1), vec![(10, modified(&version))]))
+        .run();
+    let failed: Vec<&str> = verdict.findings.iter().map(|f| f.expectation.as_str()).collect();
+    assert_eq!(failed, [format!("steps[1].settle.BackendTLSPolicy/{NS}/policy.{part}")]);
+}
+
 #[test]
 fn an_entry_that_must_be_absent_is_one_failure_even_if_no_parent_asks_for_it() {
     let mut subject = route_subject(&[]);

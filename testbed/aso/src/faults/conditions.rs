@@ -115,7 +115,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reconciling-as-warning",
         summary: "Calls it a warning that the spec is on its way.",
-        clauses: &["ASO-12", "ASO-24", "ASO-INV-4", "ASO-A35"],
+        // A warning is tried again, behind an error and behind True, too.
+        clauses: &["ASO-12", "ASO-24", "ASO-INV-4", "ASO-A35", "ASO-18", "ASO-INV-8"],
         seam: Seam::Decision(|_, decision| {
             edit_reason(decision, "Reconciling", |ready| ready.severity = Some(Severity::Warning))
         }),
@@ -435,8 +436,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "keeps-operation",
         summary: "Never takes an operation off the annotations.",
-        // What deletes it that way is never sent a second time.
-        clauses: &["ASO-A22", "ASO-18", "ASO-A32", "ASO-INV-10"],
+        // What deletes it that way is never sent a second time, nor is what was edited meanwhile.
+        clauses: &["ASO-A22", "ASO-18", "ASO-A32", "ASO-INV-10", "ASO-A48"],
         seam: Seam::Decision(|_, decision| decision.annotations.retain(|_, value| value.is_some())),
     },
     Fault {

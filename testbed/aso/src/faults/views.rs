@@ -219,7 +219,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepted-is-done",
         summary: "Takes 202 for 200.",
-        clauses: &["ASO-38", "ASO-39", "ASO-INV-8"],
+        // Nor does what is edited meanwhile get there.
+        clauses: &["ASO-38", "ASO-39", "ASO-INV-8", "ASO-A48"],
         seam: Seam::Arm(|request, outcome| {
             if let (Purpose::Put, Ok(response)) = (&request.purpose, outcome)
                 && response.status == 202

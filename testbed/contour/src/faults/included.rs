@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
     view!(
         "follows-an-include-once",
         "Follows the first of several includes of one HTTPProxy alone.",
-        ["HTTPPROXY-C17"],
+        ["HTTPPROXY-C17", "HTTPPROXY-C30", "HTTPPROXY-37"],
         |snapshot| snapshot.edit(Kind::HttpProxy, |proxy| {
             let mut seen: Vec<(Value, Value)> = Vec::new();
             if let Some(includes) = proxy.pointer_mut("/spec/includes").and_then(Value::as_array_mut) {

@@ -84,7 +84,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "serves-no-routes-beside-streams",
         "Serves no route of a root that has a tcpproxy.",
-        ["HTTPPROXY-C15", "HTTPPROXY-C14"],
+        ["HTTPPROXY-C15"],
         |_, _, outcome| {
             for host in &mut outcome.hosts {
                 if host.secure.as_ref().is_some_and(|secure| secure.streams.is_some()) {

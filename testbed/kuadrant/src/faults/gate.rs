@@ -44,7 +44,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "claims-without-a-gate",
         "Enforces nothing and says that it does.",
-        ["KUADRANT-05", "KUADRANT-K35", "KUADRANT-K36"],
+        ["KUADRANT-05", "KUADRANT-K34", "KUADRANT-K35", "KUADRANT-K36"],
         |_, _, outcome| outcome.gate.guards.clear()
     ),
     edit!(

@@ -125,7 +125,7 @@ pub(super) const FAULTS: &[Fault] = &[
     edit!(
         "ignores-sections",
         "Says of a policy of a listener that it affects the whole Gateway.",
-        ["KUADRANT-23", "KUADRANT-K39", "KUADRANT-03"],
+        ["KUADRANT-23", "KUADRANT-K39", "KUADRANT-03", "KUADRANT-K28"],
         |snapshot, settings, outcome| {
             statuses_of(snapshot, settings, outcome, |other| {
                 for kind in Kind::POLICIES {
