@@ -343,7 +343,14 @@ fn row(run: &FaultRun, scenarios: usize, listed: &[Showing]) -> Row {
     let shown_by = found(run, listed);
     let unproven = run.unproven(&shown_by).cloned().collect();
     let shown_by = shown_by.iter().map(Showing::to_string).collect();
-    Row { fault: run.fault.clone(), kills, contract: run.contract.keys().cloned().collect(), shown_by, unproven, narrow }
+    Row {
+        fault: run.fault.clone(),
+        kills,
+        contract: run.contract.keys().cloned().collect(),
+        shown_by,
+        unproven,
+        narrow,
+    }
 }
 
 /// How many of `scenarios` a narrow fault may make fail: a tenth, but at least one.

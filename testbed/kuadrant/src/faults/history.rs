@@ -131,11 +131,12 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["KUADRANT-10", "KUADRANT-08", "KUADRANT-INV-4"],
         seam: Seam::Unchecked(|| {
             Box::new(|live, status| {
+                let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
                 for one in of(status, "Enforced").filter(|one| one["reason"] == "Unknown") {
                     one["status"] = json!("");
-                    if let Some(before) = condition(&live["status"], "Enforced").filter(|one| one["status"] == "") {
-                        one["lastTransitionTime"] = before["lastTransitionTime"].clone();
-                    }
+                    let before = condition(&live["status"], "Enforced").filter(|one| one["status"] == "");
+                    let since = before.map_or(now.as_str(), |before| text(before, "/lastTransitionTime"));
+                    one["lastTransitionTime"] = since.to_owned().into();
                 }
             })
         }),
