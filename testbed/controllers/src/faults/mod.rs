@@ -25,6 +25,7 @@ mod layer_4;
 pub(crate) mod limits;
 mod listener_filters;
 mod listener_sets;
+mod narrow;
 mod overlooked;
 mod own_certificates;
 mod policies;
@@ -236,6 +237,8 @@ pub fn catalogue() -> &'static [Fault] {
             words::FAULTS,
             overlooked::FAULTS,
             overlooked::traffic::FAULTS,
+            narrow::FAULTS,
+            narrow::traffic::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()
     });

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     runtime::seams::{Seen, StatusesSeam},
-    snapshot::{Kind, Snapshot},
+    snapshot::{Kind, Object, Snapshot},
     status::{DesiredStatus, ParentStatus, StatusUpdate, Truth},
 };
 
@@ -77,19 +77,22 @@ fn undo(config: &mut Config, calls: bool) {
     }
 }
 
-/// Leaves only policies whose authorities are ConfigMaps that have some.
+/// Whether the authorities of a policy, if it names any, are ConfigMaps that have some.
+pub(super) fn has_authorities(known: &Snapshot, policy: &Object) -> bool {
+    let references = policy.raw.pointer("/spec/validation/caCertificateRefs").and_then(Value::as_array);
+    references.into_iter().flatten().all(|reference| {
+        let name = reference["name"].as_str().unwrap_or_default();
+        let map = known.config_map(&policy.meta.namespace, name);
+        reference["kind"] == "ConfigMap"
+            && reference["group"] == ""
+            && map.is_some_and(|(_, map)| map.authorities.is_ok())
+    })
+}
+
+/// Leaves only policies whose authorities can be had.
 fn forget_broken(snapshot: &mut Snapshot) {
     let known = snapshot.clone();
-    snapshot.retain(Kind::BackendTlsPolicy, |policy| {
-        let references = policy.raw.pointer("/spec/validation/caCertificateRefs").and_then(Value::as_array);
-        references.into_iter().flatten().all(|reference| {
-            let name = reference["name"].as_str().unwrap_or_default();
-            let map = known.config_map(&policy.meta.namespace, name);
-            reference["kind"] == "ConfigMap"
-                && reference["group"] == ""
-                && map.is_some_and(|(_, map)| map.authorities.is_ok())
-        })
-    });
+    snapshot.retain(Kind::BackendTlsPolicy, |policy| has_authorities(&known, policy));
 }
 
 /// Shows the ConfigMaps that policies name as they were first.

@@ -27,7 +27,7 @@ pub(super) fn streams(config: &mut Config) -> impl Iterator<Item = &mut StreamLi
 }
 
 /// The listeners of protocol TLS that have their port to themselves.
-fn alone(config: &mut Config) -> impl Iterator<Item = &mut StreamListener> {
+pub(super) fn alone(config: &mut Config) -> impl Iterator<Item = &mut StreamListener> {
     ports(config).filter(|port| port.https.is_empty() && port.streams.len() == 1).flat_map(|port| &mut port.streams)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn mixed(config: &mut Config) -> impl Iterator<Item = &mut TlsPort> {
 }
 
 /// Whether a listener has a wildcard, and one route with one hostname and one backend.
-fn has_one_route(stream: &StreamListener) -> bool {
+pub(super) fn has_one_route(stream: &StreamListener) -> bool {
     let is_plain =
         |route: &StreamRoute| matches!(route.hostnames[..], [Hostname::Exact(_)]) && route.backends.len() == 1;
     matches!(stream.hostname, Hostname::Wildcard(_)) && matches!(&stream.routes[..], [route] if is_plain(route))

@@ -31,7 +31,7 @@ fn is_of_one(one: &Route, other: &Route) -> bool {
 }
 
 /// Leaves the hosts of a listener to the routes that write them most narrowly.
-fn hide_broader(config: &mut Config) {
+pub(super) fn hide_broader(config: &mut Config) {
     for host in hosts(config) {
         let all = host.routes.clone();
         host.routes.retain(|rule| {
@@ -96,7 +96,7 @@ impl ConfigSeam for KeepsOrder {
     }
 }
 
-fn is_of_calls(rule: &Route) -> bool {
+pub(super) fn is_of_calls(rule: &Route) -> bool {
     rule.matches.iter().any(|one| matches!(one.path, PathMatch::Rpc { .. }))
 }
 

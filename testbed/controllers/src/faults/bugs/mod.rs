@@ -46,7 +46,7 @@ mod references;
 mod renaming;
 mod reserving;
 mod room;
-mod routing;
+pub(super) mod routing;
 mod server_names;
 mod services;
 mod set_certificates;

@@ -119,7 +119,11 @@ fn forward_without_port(request: &RequestHead, parts: &mut Parts) {
 }
 
 /// Ranks the rules of a route with several hostnames by the longest of them, for all its hosts.
-fn rank_by_longest_name(request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+pub(in crate::faults) fn rank_by_longest_name(
+    request: &RequestHead,
+    routing: &Routing<'_>,
+    found: MatchOutcome,
+) -> MatchOutcome {
     let MatchOutcome::Rule { route, .. } = &found else { return found };
     let longest = |rule: &Route| rule.hostnames.iter().map(length).max();
     let own = longest(&route.rule);

@@ -141,6 +141,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut first, include_str!("merged.yaml"), "1");
     add(&mut first, include_str!("equals.yaml"), "1");
     add(&mut first, include_str!("overlooked.yaml"), "1");
+    add(&mut first, include_str!("narrow.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
     add(&mut first, include_str!("trust-bundles.yaml"), "1");
     for (name, of) in [("rotated", 1), ("gone", 1), ("again", 1), ("several", 2)] {
@@ -182,6 +183,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut second, include_str!("routes-of-sets-later.yaml"), "2");
     add(&mut second, include_str!("apart-later.yaml"), "2");
     add(&mut second, include_str!("merged-later.yaml"), "2");
+    add(&mut second, include_str!("narrow-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
@@ -191,6 +193,7 @@ fn moments() -> [Snapshot; 3] {
         (Kind::Service, "demo", "going"),
         (Kind::ReferenceGrant, "other", "by-name"),
         (Kind::ReferenceGrant, "other", "of-shown"),
+        (Kind::ReferenceGrant, "apart", "former"),
         (Kind::Secret, "third", "one"),
         (Kind::Secret, "demo", "shared"),
         (Kind::Secret, "demo", "gone-for-both"),
