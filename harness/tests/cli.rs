@@ -905,7 +905,7 @@ fn the_program_keeps_the_table_of_what_shows_each_fault() {
     let aso = include_str!("../src/kill/shown_by/aso.yaml");
     refused("aso.yaml", aso, &["aso.yaml: line", "there is no fault", "nothing was run, and nothing written"]);
     refused("empty", "", &["empty: its first comment does not say that `gateproof faults --table` prints it"]);
-    refused("notes.md", "# Notes\n\nOf mine.\n", &["notes.md: line 2: `` is neither a comment"]);
+    refused("notes.md", "# Notes\n\nOf mine.\n", &["notes.md: line 2: an empty line is neither a comment"]);
     let words = ["faults", fault, "--write", "table.yaml"];
     expect(&run(dir.path(), &words), 2, &["--table"]);
     expect(

@@ -588,6 +588,7 @@ fn lint(dialect: &Path) -> Ended {
 #[case::class(&["run", "--dialect", "LAMPS", "--gateway-class", "a"], &["--gateway-class a means nothing in the dialect `lamps`"])]
 #[case::embedded(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf"], &["nothing names a target"])]
 #[case::two_targets(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf", "--context", "a"], &["two targets"])]
+#[case::two_plain_targets(&["run", "--dialect", "LAMPS", "--target", "embedded", "--context", "a"], &["two targets"])]
 #[case::release(&["run", "--dialect", "LAMPS", "--context", "a", "--gateway-api-version", "v1.6"], &["--gateway-api-version means nothing in the dialect `lamps`: it has no releases"])]
 #[case::patch(&["plan", "--dialect", "LAMPS", "--context", "a", "--gateway-patch", "a"], &["--gateway-patch means nothing in the dialect `lamps`", "where traffic comes in"])]
 #[case::single_class(&["preflight", "--dialect", "LAMPS", "--context", "a", "--single-gateway-class", "a"], &["--single-gateway-class means nothing"])]

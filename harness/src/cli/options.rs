@@ -252,10 +252,10 @@ pub(crate) const EMBEDDED: &str = "embedded";
 /// Which target.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Target {
-    /// The target: `embedded`; `embedded:FAULT` to see a fault being caught, `embedded:variant:NAME` to see a legal variant
-    /// pass, and several of them with `+` in between
-    #[arg(long, value_name = "TARGET", default_value = EMBEDDED, conflicts_with = "gateway_class")]
-    pub(crate) target: String,
+    /// The target, where no cluster is named: `embedded`, as without it; `embedded:FAULT` to see a fault being caught,
+    /// `embedded:variant:NAME` to see a legal variant pass, and several of them with `+` in between
+    #[arg(long, value_name = "TARGET", conflicts_with = "gateway_class")]
+    pub(crate) target: Option<String>,
 
     /// Serve these Gateway API definitions on the embedded target instead of the built-in ones: a file or a URL
     #[arg(long, value_name = "FILE|URL", conflicts_with = "gateway_class")]
@@ -324,7 +324,7 @@ impl Target {
                 format!("--gateway-class {class} means nothing in the dialect `{}`", suite.dialect.name()),
                 "name the cluster with --context or --kubeconfig alone",
             )),
-            (None, None, Some(named)) if self.target == EMBEDDED => Ok(cluster(Some(named))),
+            (None, None, Some(named)) if self.target.is_none() => Ok(cluster(Some(named))),
             (None, None, Some(_)) => Err(Failure::usage("--target and a cluster are two targets", "name one of them")),
             (_, None, None) => self.embedded(suite),
         }
@@ -338,7 +338,7 @@ impl Target {
                 "name the cluster with --context or --kubeconfig; `gateproof testbed --no-controller --crds FILE` serves one for a controller of yours",
             ));
         };
-        let names = behaviours(&self.target)?;
+        let names = behaviours(self.target.as_deref().unwrap_or(EMBEDDED))?;
         embedded::known(reference, names).map_err(|error| unknown_of(reference, error))?;
         Ok(TargetChoice::embedded(reference, names.map(str::to_owned)))
     }

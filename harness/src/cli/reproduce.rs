@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::options::{Selection, Target};
+use super::options::{EMBEDDED, Selection, Target};
 use super::run_args::{Args, ContractEffect};
 use super::services::ServiceArgs;
 use super::tuning::{BackendsArg, Tuning};
@@ -66,9 +66,7 @@ pub(crate) fn arguments(args: &Args) -> Vec<String> {
     line.one("--dialect", dialect.words());
     line.one("--edition", dialect.edition.as_deref());
     line.all("-f", files.iter().map(|path| path.display()));
-    if target != "embedded" {
-        line.one("--target", Some(target));
-    }
+    line.one("--target", target.as_deref().filter(|target| *target != EMBEDDED));
     line.one("--crds", crds.as_ref());
     line.all("--without-crd", without_crd);
     line.one("--gateway-class", gateway_class.as_ref());

@@ -9,7 +9,7 @@ use super::baseline::BaselineArg;
 use super::carry_out::{Prepared, carried_out, prepared};
 use super::each::{Documents, gravest};
 use super::not_run::run_failure;
-use super::options::{Selection, Target, scenarios_of};
+use super::options::{EMBEDDED, Selection, Target, scenarios_of};
 use super::output::{Format, tell};
 use super::progress::Reporter;
 use super::report_dir::{ReportDir, can_be_directory};
@@ -200,7 +200,7 @@ pub(super) fn aimed(
 ) -> Result<Vec<Aimed>, Failure> {
     let of_one = [
         ("a manifest of --file", !selection.files.is_empty()),
-        ("a fault or variant of --target", target.target != "embedded"),
+        ("a fault or variant of --target", target.target.as_ref().is_some_and(|target| target != EMBEDDED)),
     ];
     if let Some((what, _)) = of_one.iter().find(|(_, is_given)| *is_given) {
         return Err(alone(what, selection));

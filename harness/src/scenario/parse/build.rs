@@ -149,7 +149,7 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
             greets,
             port_name: text(node, "portName").map(str::to_owned),
             tls: node.get("tls").map(|tls| CertificateDecl {
-                names: strings(tls.get("names")),
+                names: super::client::certified(tls, checker),
                 common_name: text(tls, "commonName").map(str::to_owned),
                 authority: text(tls, "authority").unwrap_or("ca").to_owned(),
                 expired: boolean(tls, "expired").unwrap_or(false),
@@ -158,8 +158,8 @@ fn backends(spec: &Node, names: &mut Names, checker: &mut Checker<'_>) -> Vec<Ba
                 clients: text(tls, "clients").map(str::to_owned),
             }),
         });
-        if let Some(tls) = node.get("tls").filter(|_| text(node, "protocol") == Some("tcp")) {
-            checker.report(tls.mark, "only over HTTP a backend takes TLS".to_owned(), None);
+        if let Some(tls) = node.get("tls").filter(|_| matches!(text(node, "protocol"), Some("tcp" | "udp"))) {
+            checker.report(tls.mark, "a backend over TCP or UDP has no TLS".to_owned(), None);
         }
     }
     all

@@ -1,9 +1,12 @@
 //! What a probe has of its own in the handshake.
 
+use rustls_pki_types::ServerName;
+
 use super::check::Checker;
 use super::read::{boolean, strings, text};
 use super::tree::{Mark, Node};
 use crate::log::{Chain, ClientCertificate, Extension, NO_PROTOCOL};
+use crate::scenario::template::{self, Part};
 use crate::scenario::{Answer, CLEAR_TEXT};
 
 /// How long the name of a protocol may be, in bytes: its length is one byte of the handshake.
@@ -26,6 +29,39 @@ pub(super) fn client(probe: &Node, tls: bool, checker: &mut Checker<'_>) -> Opti
         asked: boolean(client, "asked").unwrap_or(false),
         chain: chain(client),
     })
+}
+
+/// The server that a client asks for: a host name, which no address is (RFC 6066, 3), so that a client would ask for none.
+pub(super) fn server(probe: &Node, checker: &mut Checker<'_>) -> Option<String> {
+    let sni = probe.get("sni")?;
+    let name = sni.text()?;
+    if !is_host(name) {
+        let help = Some("write a host name without a wildcard; a client without `sni` asks for none".to_owned());
+        checker.report(sni.mark, format!("no client asks for {name:?}: it is no host name"), help);
+    }
+    Some(name.to_owned())
+}
+
+/// The names that a certificate of a backend is for.
+pub(super) fn certified(tls: &Node, checker: &mut Checker<'_>) -> Vec<String> {
+    for name in tls.get("names").map_or(&[][..], Node::list) {
+        let Some(text) = name.text() else { continue };
+        let is_uri = text.split_once("://").is_some_and(|(scheme, rest)| {
+            !scheme.is_empty() && !rest.is_empty() && rest.is_ascii() && !rest.contains(char::is_whitespace)
+        });
+        if !is_uri && !is_host(text.strip_prefix("*.").unwrap_or(text)) {
+            let help = Some("write a host name, with `*.` before it or not, or a URI with `://`".to_owned());
+            checker.report(name.mark, format!("no certificate is for {text:?}"), help);
+        }
+    }
+    strings(tls.get("names"))
+}
+
+/// Whether this is a name of DNS, once what stands for a host or a part of one is filled in.
+fn is_host(text: &str) -> bool {
+    let Ok(parts) = template::parts(text) else { return true };
+    let filled: String = parts.iter().map(|part| if let Part::Text(text) = part { text } else { "x" }).collect();
+    matches!(ServerName::try_from(filled), Ok(ServerName::DnsName(_)))
 }
 
 /// Whether the time of a certificate is to come. It cannot be over as well.

@@ -6,7 +6,7 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::check::Checker;
 use super::client::{
-    WITHIN_TLS, client, host_header, left_out, legal, of_request, of_stream, presented, trusting, within_tls,
+    WITHIN_TLS, client, host_header, left_out, legal, of_request, of_stream, presented, server, trusting, within_tls,
 };
 use super::hold::millis;
 use super::names::Names;
@@ -122,7 +122,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             two_records: two_records(node, checker),
             datagrams: over == Over::Udp,
             flows: flows(node, over == Over::Udp, checker),
-            host: text(node, "sni").map(str::to_owned),
+            host: server(node, checker),
             tls: over == Over::Tls,
             headers: IndexMap::new(),
             trailers: IndexMap::new(),

@@ -274,9 +274,30 @@ fn what_handshakes_agree_on_is_read() {
 #[case("tcp: gw, alpn: [h2]", "{backend: echo}", "`alpn` has no meaning over TCP")]
 #[case("tcp: gw", "{backend: echo, alpn: h2}", "`alpn` has no meaning over TCP")]
 #[case("udp: gw, alpn: [h2]", "noAnswer", "`alpn` has no meaning over UDP")]
+#[case("tls: gw, sni: \"exa mple\"", "refused", "no client asks for \"exa mple\"")]
+#[case("tls: gw, sni: \"\"", "refused", "no client asks for \"\"")]
+#[case("tls: gw, sni: \"*.${host}\"", "refused", "no client asks for \"*.${host}\"")]
+#[case("tls: gw, sni: \"10.0.0.1\"", "refused", "no client asks for \"10.0.0.1\"")]
 fn handshakes_that_cannot_be_are_refused(#[case] probe: &str, #[case] expect: &str, #[case] message: &str) {
     let found = problems(&with(&format!("probe: {{{probe}, expect: {expect}}}")));
     assert!(found.iter().any(|(_, problem, _)| problem.contains(message)), "{found:?}");
+}
+
+#[rstest]
+#[case::host("backend.example", true)]
+#[case::wildcard("*.backend.example", true)]
+#[case::uri("spiffe://backend.example/part", true)]
+#[case::words("not a host", false)]
+#[case::words_of_a_uri("spiffe:// bad", false)]
+#[case::other_letters("é.example", false)]
+#[case::address("10.0.0.1", false)]
+#[case::wildcard_below("a.*.example", false)]
+fn certificates_are_for_hosts_and_uris(#[case] name: &str, #[case] is_right: bool) {
+    let backend = format!("backends: [{{name: echo, tls: {{names: [{name:?}]}}}}]");
+    let text = with("delete: [HTTPRoute/route]").replacen("backends: [echo]", &backend, 1);
+    assert!(text.contains(&backend), "{text}");
+    let found = problems(&text);
+    assert_eq!(found.iter().any(|(_, problem, _)| problem.contains("no certificate is for")), !is_right, "{found:?}");
 }
 
 #[test]
