@@ -104,6 +104,22 @@ fn without_the_other(world: &mut Snapshot) {
     world.objects.retain(|key, _| key.2 != "q");
 }
 
+/// The one key that there is, without a label that it needs.
+fn unlabelled(world: &mut Snapshot, label: &str) {
+    guarded(world);
+    world.edit(Kind::Secret, |one| {
+        one["metadata"]["labels"].as_object_mut().unwrap().remove(label).unwrap();
+    });
+}
+
+fn not_selected(world: &mut Snapshot) {
+    unlabelled(world, "app");
+}
+
+fn not_watched(world: &mut Snapshot) {
+    unlabelled(world, "authorino.kuadrant.io/managed-by");
+}
+
 fn no_service(world: &mut Snapshot) {
     base(world);
     world.objects.retain(|key, _| key.0 != Kind::Limitador);
@@ -284,6 +300,7 @@ fn one_of_two_records(world: &mut Snapshot) {
     world.edit(Kind::DnsPolicy, |one| one["spec"]["targetRef"]["sectionName"] = json!("http"));
 }
 
+const NOBODY: &str = "401 401 401 401 401";
 const LACKS: &str = "Accepted=False/MissingDependency";
 
 pub(super) const MORE: &[Case] = &[
@@ -319,6 +336,8 @@ pub(super) const MORE: &[Case] = &[
     case("answers-once-more-by-the-old-rules", guarded, answers_after_an_edit, "pass 429", "401 429"),
     case("limits-from-the-second-request", base, answers, "pass 429 429 429 429", "pass pass pass pass 429"),
     case("counts-to-one", few, answers, "pass pass 429", "pass pass pass pass pass"),
+    case("trusts-keys-of-any-label", not_selected, answers, NOBODY, "403 pass 429"),
+    case("trusts-keys-that-authorino-does-not-watch", not_watched, answers, NOBODY, "403 pass 429"),
     case("acts-beyond-sections", on_a_rule, answers, "pass pass pass pass pass", "pass 429 429 429 429"),
     case("enforces-without-service-objects", no_service, says, "Enforced=False/MissingResource", ENFORCED),
     case("knows-every-controller", unknown_controller, says, WAITS, ENFORCED),

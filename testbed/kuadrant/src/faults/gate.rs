@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::effective::Rule;
 use crate::gate::Verdict;
-use crate::object::{Snapshot, text};
+use crate::object::{Kind, Snapshot, text};
 use crate::reconcile::Outcome;
 use crate::seam::{Edit, Fault, Seam};
 use crate::settings::Settings;
@@ -237,4 +237,22 @@ pub(super) const FAULTS: &[Fault] = &[
             other => other,
         }
     }),
+    edit!(
+        "trusts-keys-of-any-label",
+        "Lets everybody pass who shows a key that Authorino watches, whichever labels the policy selects by.",
+        ["KUADRANT-K45"],
+        |_, _, outcome| {
+            for rule in outcome.gate.guards.values_mut().flat_map(|guard| &mut guard.auth) {
+                if let Some(keys) = rule.body.get_mut("apiKey").and_then(Value::as_object_mut) {
+                    keys.remove("selector");
+                }
+            }
+        }
+    ),
+    edit!(
+        "trusts-keys-that-authorino-does-not-watch",
+        "Lets everybody pass who shows a key that the policy selects, without Authorino's label on its Secret.",
+        ["KUADRANT-K45"],
+        |snapshot, _, outcome| outcome.gate.secrets = snapshot.all(Kind::Secret).cloned().collect()
+    ),
 ];
