@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::good;
-use crate::object::{Key, Kind, Snapshot, full_name, namespace};
+use crate::object::{Key, Kind, Snapshot, condition, full_name, namespace, text};
 use crate::reconcile::{Outcome, reconcile};
 use crate::seam::{Edit, Fault, Seam};
 use crate::settings::{Edition, Settings};
@@ -27,6 +27,16 @@ fn no_ancestors(outcome: &mut Outcome, kind: Kind) {
 fn entries<'s>(live: &Value, status: &'s mut Value, kind: Kind) -> impl Iterator<Item = &'s mut Value> {
     let found = status.get_mut("ancestors").filter(|_| live["kind"] == kind.name());
     found.and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// Leaves the times of conditions whose status is what it was in the first entry.
+fn keep_times(live: &Value, entry: &mut Value) {
+    let before = live.pointer("/status/ancestors/0").unwrap_or(&Value::Null);
+    for one in entry["conditions"].as_array_mut().into_iter().flatten() {
+        if let Some(before) = condition(before, text(one, "/type")).filter(|before| before["status"] == one["status"]) {
+            one["lastTransitionTime"] = before["lastTransitionTime"].clone();
+        }
+    }
 }
 
 /// Calls the winners of conflicts in conflict, too.
@@ -138,16 +148,20 @@ pub(super) const FAULTS: &[Fault] = &[
             let is_conflicted = |one: &Value| one["reason"] == "Conflicted";
             let conflicted =
                 status["conditions"].as_array().into_iter().flatten().find(|one| is_conflicted(one)).cloned();
-            for kind in Kind::POLICIES.into_iter().filter(|_| conflicted.is_some()) {
+            for kind in Kind::POLICIES {
                 for entry in entries(live, status, kind) {
-                    let good = |r#type: &str| {
-                        let mut condition = conflicted.clone().unwrap_or_default();
-                        condition["type"] = json!(r#type);
-                        condition["status"] = json!("True");
-                        condition["reason"] = json!(r#type);
-                        condition
-                    };
-                    entry["conditions"] = json!([good("Accepted"), good("Enforced")]);
+                    if let Some(conflicted) = &conflicted {
+                        let good = |r#type: &str| {
+                            let mut condition = conflicted.clone();
+                            condition["type"] = json!(r#type);
+                            condition["status"] = json!("True");
+                            condition["reason"] = json!(r#type);
+                            condition
+                        };
+                        entry["conditions"] = json!([good("Accepted"), good("Enforced")]);
+                    }
+                    // What is good before, during and after a conflict became so once.
+                    keep_times(live, entry);
                 }
             }
         }

@@ -119,3 +119,25 @@ fn entries_repeat_wrong_conditions() {
     assert_eq!(time(&status, "/conditions/0"), time(&status, "/ancestors/0/conditions/0"));
     assert_ne!(time(&status, "/conditions/0"), time(&plain, "/conditions/0"));
 }
+
+/// Entries that stay good have become so once, whenever the policy itself was accepted.
+#[rstest]
+#[case::in_conflict("q")]
+#[case::out_of_it("p")]
+fn entries_that_stay_good_keep_their_time(#[case] name: &str) {
+    const SINCE: &str = "2020-01-01T00:00:00Z";
+    let mut world = two(Kind::AuthPolicy);
+    world.edit(Kind::AuthPolicy, |one| {
+        let conditions = json!([{"type": "Accepted", "status": "True", "lastTransitionTime": SINCE}]);
+        one["status"] = json!({"ancestors": [{"conditions": conditions}]});
+    });
+    let settings = Settings { edition: Edition::Design, ..Settings::default() };
+    let mut seams = Behaviour::of(Some("keeps-good-entries")).unwrap().seams();
+    let outcome = seams.round(world.clone(), &settings);
+    let update = outcome.statuses.iter().find(|one| one.key.0 == Kind::AuthPolicy && one.key.2 == name).unwrap();
+    let status = seams.merge(world.get(Kind::AuthPolicy, "ns", name).unwrap(), &update.change, "2026-02-02T00:00:00Z");
+    let entry = &status["ancestors"][0];
+    let accepted = crate::object::condition(entry, "Accepted").unwrap();
+    assert_eq!((accepted["status"].as_str(), accepted["lastTransitionTime"].as_str()), (Some("True"), Some(SINCE)));
+    assert_ne!(status["conditions"][0]["lastTransitionTime"], SINCE);
+}
