@@ -87,6 +87,24 @@ impl Ages {
     }
 }
 
+/// The AuthPolicies whose target is there, by namespace.
+#[derive(Default)]
+struct Company(BTreeMap<String, BTreeSet<String>>);
+
+impl Company {
+    /// Whether no other of them is in its namespace, so that nothing that others say follows from what this one says.
+    fn is_alone(&mut self, live: &Value, status: &Value) -> bool {
+        let name = text(live, "/metadata/name");
+        let others = self.0.entry(text(live, "/metadata/namespace").to_owned()).or_default();
+        if condition(status, "Accepted").is_some_and(|one| one["reason"] == "TargetNotFound") {
+            others.remove(name);
+            return true;
+        }
+        others.insert(name.to_owned());
+        others.len() == 1
+    }
+}
+
 /// Longer than whoever expects an answer at once will wait.
 const LATE: Duration = Duration::from_millis(5800);
 /// After that times are written anew.
@@ -319,14 +337,17 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "turns-by-itself",
-        summary: "Says by turns that an AuthPolicy is accepted and that it is not.",
+        summary: "Says by turns that an AuthPolicy that stands alone is accepted and that it is not.",
         clauses: &["KUADRANT-INV-11", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         seam: Seam::Restless(|| {
-            let mut ages = Ages::default();
+            let (mut ages, mut company) = (Ages::default(), Company::default());
             Box::new(move |live, status| {
-                let age = ages.of(live, status);
+                if !is(live, &["AuthPolicy"]) {
+                    return;
+                }
+                let (age, is_alone) = (ages.of(live, status), company.is_alone(live, status));
                 let turned = age.saturating_sub(TURNING).as_millis() / WORD.as_millis() % 2 == 1;
-                if age > TURNING && turned && is(live, &["AuthPolicy"]) {
+                if age > TURNING && turned && is_alone {
                     refuse(live, status);
                 }
             })
@@ -334,12 +355,16 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "turns-after-a-while",
-        summary: "Does not accept an AuthPolicy any more after a while.",
+        summary: "Does not accept an AuthPolicy that stands alone any more after a while.",
         clauses: &["KUADRANT-INV-11", "KUADRANT-INV-1", "KUADRANT-INV-3", "KUADRANT-INV-4"],
         seam: Seam::Restless(|| {
-            let mut ages = Ages::default();
+            let (mut ages, mut company) = (Ages::default(), Company::default());
             Box::new(move |live, status| {
-                if ages.of(live, status) > LATE && is(live, &["AuthPolicy"]) {
+                if !is(live, &["AuthPolicy"]) {
+                    return;
+                }
+                let (age, is_alone) = (ages.of(live, status), company.is_alone(live, status));
+                if age > LATE && is_alone {
                     refuse(live, status);
                 }
             })
@@ -360,3 +385,25 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_alone_beside_those_that_sit_on_nothing() {
+        let mut company = Company::default();
+        let mut is_alone = |name: &str, reason: &str| {
+            let live = json!({"metadata": {"namespace": "ns", "name": name}});
+            company.is_alone(&live, &json!({"conditions": [{"type": "Accepted", "reason": reason}]}))
+        };
+        assert!(is_alone("policy", "Accepted"));
+        assert!(is_alone("lost", "TargetNotFound"));
+        assert!(is_alone("policy", "Accepted"));
+        assert!(!is_alone("other", "Accepted"));
+        assert!(!is_alone("policy", "Accepted"));
+        assert!(is_alone("lost", "TargetNotFound"));
+        assert!(is_alone("other", "TargetNotFound"));
+        assert!(is_alone("policy", "Accepted"));
+    }
+}
