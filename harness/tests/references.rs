@@ -123,6 +123,8 @@ const UNSEEN: &[(Reference, &str, &[&str])] = &[
         "design",
         &["accepts-odd-headers-of-services", "keeps-the-old-fields", "takes-warnings-for-errors", "turns-by-itself"],
     ),
+    // It has no tokens, no authorization and no lists of revoked certificates.
+    (Reference::Contour, "design", &["stops-in-clear-text-alone"]),
 ];
 
 /// An edition is no excuse for not noticing what breaks a clause that holds in it.

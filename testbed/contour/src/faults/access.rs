@@ -1,11 +1,13 @@
 //! What is wrong with who is let in.
 
+use gateproof_proxy::config::Protocol;
 use gateproof_runtime::object::{items, text};
 use serde_json::Value;
 
 use super::{edit, forget, forget_reason, routes};
 use crate::gate::{Addresses, Limit, Range};
 use crate::kinds::Kind;
+use crate::reconcile::{Host, config, reconcile};
 use crate::seam::Fault;
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -177,6 +179,37 @@ pub(super) const FAULTS: &[Fault] = &[
         |_, _, outcome| routes(outcome).for_each(|route| route.is_open = false)
     ),
     edit!(
+        "stops-in-clear-text-alone",
+        "Serves a root over TLS which tokens, an authorization or a list of revoked certificates stop, as if it asked for none.",
+        ["HTTPPROXY-49"],
+        |snapshot, settings, outcome| {
+            let mut unguarded = snapshot.clone();
+            unguarded.edit(Kind::HttpProxy, |proxy| {
+                let mut part = |pointer, name| {
+                    proxy.pointer_mut(pointer).and_then(Value::as_object_mut).map(|part| part.remove(name))
+                };
+                part("/spec/virtualhost", "jwtProviders");
+                part("/spec/virtualhost", "authorization");
+                part("/spec/virtualhost/tls/clientValidation", "crlSecret");
+            });
+            let terminates = |host: &Host| host.secure.as_ref().is_some_and(|secure| secure.certificate.is_some());
+            let is_stopped = |fqdn: &str| outcome.hosts.iter().all(|host| host.fqdn != fqdn);
+            let mut hosts = reconcile(&unguarded, settings).hosts;
+            hosts.retain(|host| terminates(host) && is_stopped(&host.fqdn));
+            if hosts.is_empty() {
+                return;
+            }
+            hosts.extend_from_slice(&outcome.hosts);
+            let mut config = config(&hosts, settings);
+            for listener in &mut config.listeners {
+                if let Protocol::Http(http) = &mut listener.protocol {
+                    http.virtual_hosts.retain(|host| !is_stopped(&host.listener));
+                }
+            }
+            outcome.config = Some(config);
+        }
+    ),
+    edit!(
         "accepts-odd-times-of-extensions",
         "Says nothing of a time of an ExtensionService that cannot be read.",
         ["HTTPPROXY-K12"],
@@ -261,6 +294,16 @@ pub(super) const FAULTS: &[Fault] = &[
         let is_of_route = |limit: &Limit| !hosts.contains(&limit.of);
         routes(outcome).for_each(|route| route.guard.limit = route.guard.limit.take().filter(|one| !is_of_route(one)));
     }),
+    edit!(
+        "refuses-all-that-is-limited",
+        "Lets nobody in where there is a limit, from the first request on.",
+        ["HTTPPROXY-K20"],
+        |_, _, outcome| {
+            for limit in routes(outcome).filter_map(|route| route.guard.limit.as_mut()) {
+                (limit.requests, limit.burst) = (0, 0);
+            }
+        }
+    ),
     edit!(
         "answers-429-to-all-that-is-limited",
         "Answers 429 to what is limited where another code is asked for.",
