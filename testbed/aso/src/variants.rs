@@ -6,7 +6,7 @@ use crate::{
     decide::{Again, Decision, Seen},
     faults::tools::{edit, readies},
     status::{Severity, ready_of},
-    world::POLLER_TOKEN,
+    world::{POLLER_ID, POLLER_TOKEN},
 };
 
 /// Waits longer or less long.
@@ -179,6 +179,19 @@ pub const VARIANTS: &[Variant] = &[
         summary: "Sets no labels of the owner.",
         source: "Labels are for people and their tools.",
         seam: Seam::Decision(|_, decision| decision.labels.clear()),
+    },
+    Variant {
+        name: "begins-again-after-refused-polls",
+        summary: "Asks Azure anew for what it followed, once Azure did not say for now how that goes.",
+        source: "No clause says that an operation is followed further then, and the operator's own source does not.",
+        seam: Seam::Decision(|seen, decision| {
+            if let Some((Request { purpose: Purpose::Poll(_), .. }, Ok(response))) = seen.answer
+                && matches!(response.status, 429 | 500..)
+            {
+                decision.annotations.insert(POLLER_TOKEN, None);
+                decision.annotations.insert(POLLER_ID, None);
+            }
+        }),
     },
 ];
 

@@ -4,6 +4,7 @@
 
 mod conditions;
 mod late;
+mod passing;
 mod payload;
 mod requests;
 pub(crate) mod tools;
@@ -17,7 +18,15 @@ use crate::behaviour::Fault;
 
 /// Every fault.
 pub fn catalogue() -> impl Iterator<Item = &'static Fault> {
-    let all = [conditions::FAULTS, views::FAULTS, requests::FAULTS, late::FAULTS, payload::FAULTS, writes::FAULTS];
+    let all = [
+        conditions::FAULTS,
+        views::FAULTS,
+        requests::FAULTS,
+        late::FAULTS,
+        passing::FAULTS,
+        payload::FAULTS,
+        writes::FAULTS,
+    ];
     all.into_iter().flatten()
 }
 

@@ -12,7 +12,7 @@ use crate::{
     decide::{Again, Decision, Memory, Seen, decide},
     kinds::Source,
     status::{Desired, PRECONDITIONS, Severity, Truth},
-    world::{Facts, Owner, POLLER_TOKEN, RECONCILE_POLICY, RESOURCE_ID},
+    world::{CREDENTIAL_FROM, Facts, Owner, POLLER_TOKEN, RECONCILE_POLICY, RESOURCE_ID},
 };
 
 /// A look at something, of which nothing is to follow.
@@ -127,10 +127,20 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "asks-in-its-own-name",
         summary: "Sends every request in the operator's own name.",
-        clauses: &["ASO-A44"],
+        clauses: &["ASO-A44", "ASO-A52"],
         seam: Seam::Decision(|_, decision| {
             if let Some(request) = &mut decision.request {
                 request.caller = None;
+            }
+        }),
+    },
+    Fault {
+        name: "ignores-credential-of-namespace",
+        summary: "Sends what names no credential in the operator's own name, though its namespace has one.",
+        clauses: &["ASO-A52"],
+        seam: Seam::World(|facts| {
+            if facts.annotation(CREDENTIAL_FROM).is_none() {
+                facts.client = None;
             }
         }),
     },

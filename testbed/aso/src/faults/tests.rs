@@ -115,6 +115,7 @@ const SHOWS: &[(&str, &str)] = &[
     ("asks-late-where-ids-are-broken", "id-broken"),
     ("changes-late-what-is-blocked", "blocked-for-long"),
     ("asks-in-its-own-name", "fresh"),
+    ("ignores-credential-of-namespace", "fresh"),
     ("forgets-operations-on-restart", "running"),
     ("sends-again-after-restart", "poll-done"),
     ("forgets-locations-on-restart", "running-by-location"),
@@ -168,6 +169,17 @@ const SHOWS: &[(&str, &str)] = &[
     ("reasons-with-dashes", "put-bare"),
     ("writes-defaults-into-the-spec", "confirmed-again"),
     ("serves-definitions-without-rules", "fresh"),
+    ("conflicting-deletion-is-done", "delete-409"),
+    ("busy-deletion-is-done", "delete-503"),
+    ("throttled-deletion-is-done", "delete-429"),
+    ("deletion-of-what-is-gone-fails", "delete-404"),
+    ("deletes-before-retry-after", "delete-429"),
+    ("polls-deletions-early", "delete-202-later"),
+    ("busy-deletion-polls-are-done", "deletion-poll-503"),
+    ("takes-busy-polls-for-failed", "poll-503"),
+    ("takes-throttled-polls-for-failed", "poll-429"),
+    ("stops-polling-after-refusals", "poll-503"),
+    ("polls-early-after-refusals", "poll-429"),
 ];
 
 #[test]
@@ -193,10 +205,11 @@ fn every_fault_makes_a_difference_at_its_moment() {
 #[case("slower-polls", "put-202")]
 #[case("looks-first", "fresh")]
 #[case("no-labels", "fresh")]
+#[case("begins-again-after-refused-polls", "poll-503")]
 fn every_variant_shows(#[case] name: &str, #[case] at: &str) {
     let behaviour = Behaviour::default().with_variant(variants::find(name).unwrap());
     assert_ne!(outcome(at, &behaviour), outcome(at, &Behaviour::default()));
-    assert_eq!(VARIANTS.len(), 11);
+    assert_eq!(VARIANTS.len(), 12);
 }
 
 #[test]

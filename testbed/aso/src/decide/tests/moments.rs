@@ -91,6 +91,12 @@ pub(crate) fn moment(name: &str) -> Moment {
     let deleted = |status, body| {
         Some((request(Method::Delete, Purpose::Delete), Ok(Response { status, body, ..Response::default() })))
     };
+    let later = |mut answer: Option<(Request, Outcome)>| {
+        if let Some((_, Ok(response))) = &mut answer {
+            response.retry_after = Some(30);
+        }
+        answer
+    };
     let mut answer = None;
     match name {
         "fresh" => {}
@@ -251,12 +257,7 @@ pub(crate) fn moment(name: &str) -> Moment {
             answer = put(200, state("Succeeded"));
         }
         "put-404" => answer = put(404, error("ResourceGroupNotFound")),
-        "put-429" => {
-            answer = put(429, error("TooManyRequests"));
-            if let Some((_, Ok(response))) = &mut answer {
-                response.retry_after = Some(30);
-            }
-        }
+        "put-429" => answer = later(put(429, error("TooManyRequests"))),
         "put-400-after-ready" => {
             object(&mut facts, |object| object["status"] = ready("True", "", "Succeeded"));
             answer = put(400, error("Whatever"));
@@ -282,6 +283,12 @@ pub(crate) fn moment(name: &str) -> Moment {
         "deletion-by-location-202" => {
             deleting(&mut facts);
             answer = got(Purpose::Poll(Poll { how: How::Location, deletes: true, ..poll }), 202, Value::Null);
+        }
+        "poll-503" => answer = got(Purpose::Poll(poll), 503, error("ServiceUnavailable")),
+        "poll-429" => answer = later(got(Purpose::Poll(poll), 429, error("TooManyRequests"))),
+        "deletion-poll-503" => {
+            deleting(&mut facts);
+            answer = got(Purpose::Poll(Poll { deletes: true, ..poll }), 503, error("ServiceUnavailable"));
         }
         "poll-done" => answer = polled(json!({"status": "Succeeded"})),
         "location-400" => {
@@ -381,6 +388,26 @@ pub(crate) fn moment(name: &str) -> Moment {
         "delete-400" => {
             deleting(&mut facts);
             answer = deleted(400, error("BadRequest"));
+        }
+        "delete-404" => {
+            deleting(&mut facts);
+            answer = deleted(404, error("ResourceNotFound"));
+        }
+        "delete-409" => {
+            deleting(&mut facts);
+            answer = deleted(409, error("Conflict"));
+        }
+        "delete-503" => {
+            deleting(&mut facts);
+            answer = deleted(503, error("ServiceUnavailable"));
+        }
+        "delete-429" => {
+            deleting(&mut facts);
+            answer = later(deleted(429, error("TooManyRequests")));
+        }
+        "delete-202-later" => {
+            deleting(&mut facts);
+            answer = later(deleted(202, Value::Null));
         }
         "gone" => {
             deleting(&mut facts);
