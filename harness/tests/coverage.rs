@@ -191,8 +191,10 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
     let mut names = outside.map(|scenario| scenario.name.as_str()).collect::<Vec<_>>();
     names.sort_unstable();
     let known = [
+        "gateway-client-validation-spares-tls",
         "gateway-conflicting-protocols",
         "gateway-lets-fewer-kinds-in",
+        "gateway-listener-protocol-changed-to-tls",
         "gateway-of-conflicts-alone",
         "gateway-refused-kind-of-route",
         "gateway-tcp-supported-kinds",

@@ -125,7 +125,8 @@ pub struct TlsPort {
     pub streams: Vec<StreamListener>,
 }
 
-/// One Gateway listener of protocol TLS. Connections without a route, or to a listener without a usable certificate, are reset.
+/// One Gateway listener of protocol TLS. Connections without a route, or to a listener without a usable certificate
+/// or authority, are reset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StreamListener {
     /// The name of the Gateway listener, for logs and failure texts.
@@ -134,6 +135,8 @@ pub struct StreamListener {
     pub hostname: Hostname,
     /// The certificates with which TLS ends here; not given: it is passed on as it comes.
     pub certificates: Option<Vec<Certificate>>,
+    /// What clients have to show where TLS ends here, always within the handshake; `None`: they are asked for nothing.
+    pub clients: Option<ClientValidation>,
     /// The attached routes, oldest first. The one with the most specific hostname gets a connection; of equals the first.
     pub routes: Vec<StreamRoute>,
 }

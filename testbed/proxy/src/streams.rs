@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::config::{Hostname, Problem, StreamListener};
+use crate::clients::Validation;
+use crate::config::{ClientValidation, Hostname, Problem, Refuses, StreamListener};
 use crate::draw::{CompiledTcp, TcpChoice};
 use crate::matching::hostname::most_specific;
 use crate::pem;
@@ -22,13 +23,12 @@ pub struct CompiledStream {
 }
 
 impl CompiledStream {
-    /// Makes a listener ready. One whose certificates cannot be used has no routes, and says so in `problems`.
+    /// Makes a listener ready. One whose certificates or authorities cannot be used has no routes, and says so in `problems`.
     pub fn new(listener: &StreamListener, problems: &mut Vec<Problem>) -> Self {
-        let keys = listener.certificates.as_deref().map(pem::load).transpose();
-        let (keys, is_usable) = match keys {
-            Ok(keys) => (keys, true),
-            Err(error) => {
-                problems.push(Problem { subject: listener.listener.clone(), reason: error.to_string() });
+        let (terms, is_usable) = match terms(listener) {
+            Ok(terms) => (terms, true),
+            Err(reason) => {
+                problems.push(Problem { subject: listener.listener.clone(), reason });
                 (None, false)
             }
         };
@@ -40,8 +40,7 @@ impl CompiledStream {
         Self {
             listener: listener.listener.clone(),
             hostname: listener.hostname.clone(),
-            // The server name has chosen the listener already, so that its certificates answer whatever comes.
-            terms: keys.map(TlsTerms::streams),
+            terms,
             hostnames: hostnames.collect(),
             routes: routes().map(|route| CompiledTcp::new(route.backends.clone())).collect(),
         }
@@ -59,6 +58,16 @@ impl CompiledStream {
             }
         }
     }
+}
+
+/// How a listener answers handshakes, if it does, or why it cannot.
+fn terms(listener: &StreamListener) -> Result<Option<TlsTerms>, String> {
+    let Some(certificates) = &listener.certificates else { return Ok(None) };
+    let keys = pem::load(certificates).map_err(|error| error.to_string())?;
+    let within = |of: &ClientValidation| ClientValidation { refuses: Refuses::InHandshake, ..of.clone() };
+    let clients = listener.clients.as_ref().map(|of| Validation::new(&within(of))).transpose()?;
+    // The server name has chosen the listener already, so that its certificates answer whatever comes.
+    Ok(Some(TlsTerms::streams(keys, clients)))
 }
 
 impl fmt::Debug for CompiledStream {

@@ -41,8 +41,8 @@ impl TlsTerms {
     }
 
     /// Terms for streams of one listener, which may agree on any protocol with their backend, so none is agreed on here.
-    pub fn streams(certificates: Vec<Arc<CertifiedKey>>) -> Self {
-        Self::with_protocols(vec![HostTerms { hostname: Hostname::Any, keys: certificates, clients: None }], &[])
+    pub(crate) fn streams(keys: Vec<Arc<CertifiedKey>>, clients: Option<Validation>) -> Self {
+        Self::with_protocols(vec![HostTerms { hostname: Hostname::Any, keys, clients }], &[])
     }
 
     fn with_protocols(listeners: Vec<HostTerms>, protocols: &[Vec<u8>]) -> Self {

@@ -104,6 +104,7 @@ pub(super) fn config(hosts: &[Host], settings: &Settings) -> Config {
                 listener: host.fqdn.clone(),
                 hostname: Hostname::parse(&host.fqdn),
                 certificates: certificate.clone().map(|certificate| vec![certificate]),
+                clients: None,
                 routes: vec![StreamRoute {
                     name: host.fqdn.clone(),
                     hostnames: Vec::new(),

@@ -42,6 +42,19 @@ pub(super) fn admit(config: &mut Config, admits: Admits) {
     validations(config).filter(|of| of.admits == Admits::Valid).for_each(|of| of.admits = admits);
 }
 
+/// Asks the clients of TLS listeners for what those of HTTPS listeners of their Gateway have to show.
+fn ask_clients_of_streams(config: &mut Config) {
+    let gateway = |lane: &Lane| lane.id.rsplit_once(':').map(|(gateway, _)| gateway.to_owned());
+    let asking = |lane: &mut Lane| Some((gateway(lane)?, https_of(lane).find_map(|of| of.clients.clone())?));
+    let asked: BTreeMap<String, ClientValidation> = config.listeners.iter_mut().filter_map(asking).collect();
+    for lane in &mut config.listeners {
+        let clients = gateway(lane).and_then(|of| asked.get(&of).cloned());
+        if let Protocol::Tls(port) = &mut lane.protocol {
+            port.streams.iter_mut().for_each(|stream| stream.clients.clone_from(&clients));
+        }
+    }
+}
+
 /// The places of validation in a Gateway.
 pub(super) fn places(gateway: &mut Value) -> impl Iterator<Item = &mut Value> {
     let Some(frontend) = gateway.pointer_mut("/spec/tls/frontend").and_then(Value::as_object_mut) else {
@@ -247,6 +260,12 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Goes on validating clients by the authorities that a ConfigMap had first.",
         clauses: &[BAD_SHOWN],
         seam: Seam::Config(|| serve_past(keep_first)),
+    },
+    Fault {
+        name: "asks-clients-of-tls-listeners",
+        summary: "Asks the clients of a listener of protocol TLS for the certificate that those of HTTPS have to show.",
+        clauses: &["OWN-115"],
+        seam: Seam::Config(|| serve(|_, config| ask_clients_of_streams(config))),
     },
     Fault {
         name: "overlooks-validation-of-clients-that-comes-later",

@@ -161,6 +161,51 @@ impl ConfigSeam for KeepsServerNames {
     }
 }
 
+/// Parts of a lane, by name.
+type Parts<T> = fn(&mut Listener) -> Vec<(String, &mut T)>;
+
+/// Goes on with what parts of a lane once were, if a rule says so of that and not of what they are now.
+struct KeepsOnce<T> {
+    /// By the uid of the Gateway, the lane and the part.
+    known: BTreeMap<(String, String, String), T>,
+    parts: Parts<T>,
+    is_kept: fn(&T) -> bool,
+}
+
+impl<T: Clone + Send> ConfigSeam for KeepsOnce<T> {
+    fn edit(&mut self, seen: Seen<'_>, config: &mut Config) {
+        for lane in &mut config.listeners {
+            let Some((meta, _)) = gateway_of(lane, &seen) else { continue };
+            let (uid, id) = (meta.uid.clone(), lane.id.clone());
+            for (name, part) in (self.parts)(lane) {
+                let key = (uid.clone(), id.clone(), name);
+                if (self.is_kept)(part) {
+                    self.known.insert(key, part.clone());
+                } else if let Some(before) = self.known.get(&key) {
+                    part.clone_from(before);
+                }
+            }
+        }
+    }
+}
+
+fn keep_once<T: Clone + Send + 'static>(parts: Parts<T>, is_kept: fn(&T) -> bool) -> Box<dyn ConfigSeam> {
+    Box::new(KeepsOnce { known: BTreeMap::new(), parts, is_kept })
+}
+
+/// The certificates with which the TLS listeners of a lane end TLS, if they do.
+fn modes(lane: &mut Listener) -> Vec<(String, &mut Option<Vec<Certificate>>)> {
+    let Protocol::Tls(port) = &mut lane.protocol else { return Vec::new() };
+    port.streams.iter_mut().map(|stream| (stream.listener.clone(), &mut stream.certificates)).collect()
+}
+
+/// What is spoken at a lane over TCP, whether within TLS or not, if it is not HTTP.
+fn carried(lane: &mut Listener) -> Vec<(String, &mut Protocol)> {
+    let is_carried = matches!(&lane.protocol, Protocol::Tcp(_))
+        || matches!(&lane.protocol, Protocol::Tls(port) if port.https.is_empty());
+    is_carried.then_some((String::new(), &mut lane.protocol)).into_iter().collect()
+}
+
 /// Attaches routes that name a port and no section wherever they can be.
 fn drop_ports(snapshot: &mut Snapshot) {
     for kind in [Kind::TcpRoute, Kind::UdpRoute] {
@@ -266,6 +311,30 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Goes on presenting the certificate that a TLS listener for TLSRoutes had first.",
         clauses: &["blind:HTTPRouteHTTPSListener.2"],
         seam: Seam::Config(|| Box::<KeepsCertificates>::default()),
+    },
+    Fault {
+        name: "passes-on-what-it-once-passed-on",
+        summary: "Goes on passing TLS on where the mode of a TLS listener is Terminate and was Passthrough.",
+        clauses: &["OWN-114"],
+        seam: Seam::Config(|| keep_once(modes, Option::is_none)),
+    },
+    Fault {
+        name: "ends-tls-where-it-once-did",
+        summary: "Goes on ending TLS where the mode of a TLS listener is Passthrough and was Terminate.",
+        clauses: &["OWN-114"],
+        seam: Seam::Config(|| keep_once(modes, Option::is_some)),
+    },
+    Fault {
+        name: "keeps-streams-where-tls-came",
+        summary: "Goes on giving connections to TCPRoutes at a port whose listener has gone over from TCP to TLS.",
+        clauses: &["upstream:GatewayModifyListeners", "blind:GatewayModifyListeners.2"],
+        seam: Seam::Config(|| keep_once(carried, |spoken| matches!(spoken, Protocol::Tcp(_)))),
+    },
+    Fault {
+        name: "keeps-tls-where-streams-came",
+        summary: "Goes on looking for server names at a port whose listener has gone over from TLS to TCP.",
+        clauses: &["upstream:GatewayModifyListeners", "blind:GatewayModifyListeners.2"],
+        seam: Seam::Config(|| keep_once(carried, |spoken| matches!(spoken, Protocol::Tls(_)))),
     },
     Fault {
         name: "ends-tls-with-lost-certificates",

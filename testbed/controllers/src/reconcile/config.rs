@@ -89,6 +89,7 @@ fn lane(
                 listener: listener.name().to_owned(),
                 hostname: listener.hostname.clone(),
                 certificates: listener.terminates().then(|| certificates(listener)),
+                clients: None,
                 routes: streams(snapshot, (index, at), (gateway, listener), routes),
             });
             let (https, streams): (Vec<_>, Vec<_>) = (https.collect(), streams.collect());

@@ -96,7 +96,7 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
                 let Some((stream, choice)) = shared.exchange.serve_tcp(&connection, stream, choice).await else {
                     return;
                 };
-                match terms.map(TlsTerms::server) {
+                match terms.map(|terms| terms.server_for(None)) {
                     None => {
                         let Some((stream, choice)) = shared.exchange.serve_passed(&connection, stream, choice).await
                         else {
