@@ -46,6 +46,16 @@ impl Trial {
     pub fn name(&self) -> String {
         format!("{}: {}", self.scenario, self.expectation.id)
     }
+
+    /// It, where the scenario came to this instead of a failure at the expectation.
+    fn survivor(&self, outcome: &str, why: &str) -> Survivor {
+        Survivor {
+            scenario: self.scenario.clone(),
+            expectation: self.expectation.id.clone(),
+            outcome: outcome.to_owned(),
+            why: why.to_owned(),
+        }
+    }
 }
 
 /// What makes a scenario fail.
@@ -88,6 +98,9 @@ pub struct Proof {
     pub survivors: Vec<Survivor>,
 }
 
+/// The trials that did not fail as they should, and how many say nothing of the reference's version.
+type Alive = (Vec<(Trial, Survivor)>, usize);
+
 /// How much is tried at once, and for how long.
 #[derive(Clone, Copy)]
 struct Effort {
@@ -124,7 +137,7 @@ async fn attempt(
     method: &dyn Method,
     effort: Effort,
     watcher: &dyn Watcher,
-) -> Result<(Vec<(Trial, Survivor)>, usize), RunError> {
+) -> Result<Alive, RunError> {
     let (alone, together): (Vec<Trial>, Vec<Trial>) =
         trials.into_iter().partition(|trial| method.needs_target_alone(trial));
     let mut by_lacking: BTreeMap<Lacking, Vec<Trial>> = BTreeMap::new();
@@ -149,27 +162,50 @@ async fn attempt(
             options.timeout_scale = 2.0;
         }
         let scenarios = batch.iter().map(|trial| trial.variant.clone()).collect();
-        let record = run::run(options, scenarios, &mut Silent).await?.record;
+        let name = match batch {
+            [one] => one.name(),
+            many => format!("{} expectations that must fail", many.len()),
+        };
+        let record = match run::run(options, scenarios, &mut Silent).await {
+            Ok(run) => run.record,
+            Err(error) => {
+                watcher.ran(&name, 0);
+                return Err((batch, error));
+            }
+        };
         let of = |trial: &Trial| record.scenarios.iter().find(|record| record.name == trial.variant.name);
         let is_asked = |trial: &&Trial| binds(trial, &record.target) && !is_elsewhere(trial, of(trial));
         let (bound, unbound): (Vec<&Trial>, Vec<&Trial>) = batch.iter().partition(is_asked);
         let alive: Vec<_> =
             bound.iter().filter_map(|trial| Some(((*trial).clone(), survivor(trial, of(trial), method)?))).collect();
-        let name = match batch {
-            [one] => one.name(),
-            many => format!("{} expectations that must fail", many.len()),
-        };
         watcher.ran(&name, bound.len() - alive.len());
-        Ok::<_, RunError>((alive, unbound.len()))
+        Ok((alive, unbound.len()))
     }))
     .buffer_unordered(effort.targets.max(1))
     .collect::<Vec<_>>()
     .await;
+    merged(runs)
+}
+
+/// What the batches of an attempt came to together. A batch that could not be run costs nobody what the others showed: its trials are
+/// alive. Where none could be, there is nothing to tell.
+fn merged(runs: Vec<Result<Alive, (&[Trial], RunError)>>) -> Result<Alive, RunError> {
+    let has_run = runs.iter().any(Result::is_ok);
     let mut all = (Vec::new(), 0);
     for run in runs {
-        let (alive, unbound) = run?;
-        all.0.extend(alive);
-        all.1 += unbound;
+        match run {
+            Ok((alive, unbound)) => {
+                all.0.extend(alive);
+                all.1 += unbound;
+            }
+            Err((batch, error)) if has_run && !matches!(error, RunError::Interrupted) => {
+                let why = error.to_string();
+                let not_run =
+                    |trial: &Trial| (trial.clone(), trial.survivor("missing", &format!("nothing could be run: {why}")));
+                all.0.extend(batch.iter().map(not_run));
+            }
+            Err((_, error)) => return Err(error),
+        }
     }
     Ok(all)
 }
@@ -195,7 +231,7 @@ fn binds(trial: &Trial, target: &Target) -> bool {
 /// `None` if the scenario failed as it was meant to and nowhere else.
 fn survivor(trial: &Trial, record: Option<&ScenarioRecord>, method: &dyn Method) -> Option<Survivor> {
     let (outcome, why) = match record {
-        None => ("missing".to_owned(), "it was not run".to_owned()),
+        None => return Some(trial.survivor("missing", "it was not run")),
         Some(record) => {
             let failures: Vec<_> = record.findings.iter().filter(|f| f.severity == Severity::Failure).collect();
             let meant = |finding: &str| method.is_meant(&trial.expectation, finding);
@@ -208,7 +244,7 @@ fn survivor(trial: &Trial, record: Option<&ScenarioRecord>, method: &dyn Method)
             (format!("{:?}", record.outcome).to_lowercase(), why)
         }
     };
-    Some(Survivor { scenario: trial.scenario.clone(), expectation: trial.expectation.id.clone(), outcome, why })
+    Some(trial.survivor(&outcome, &why))
 }
 
 #[cfg(test)]
@@ -252,6 +288,19 @@ mod tests {
         };
         let variant = load::builtin_once()[0].clone();
         Trial { scenario: "a".to_owned(), variant, expectation }
+    }
+
+    /// One batch that could not be run takes nothing of the others along; where none could be, the run says why.
+    #[test]
+    fn a_batch_that_could_not_be_run_is_alive() {
+        let (one, two) = ([trial()], [trial()]);
+        let broken = |error| Err((&one[..], error));
+        let shown = || Ok((vec![(two[0].clone(), two[0].survivor("passed", ""))], 3));
+        let (alive, unbound) = merged(vec![broken(RunError::Internal("odd".to_owned())), shown()]).unwrap();
+        let outcomes: Vec<_> = alive.iter().map(|(_, one)| (one.outcome.as_str(), one.why.contains("odd"))).collect();
+        assert_eq!((outcomes, unbound), (vec![("missing", true), ("passed", false)], 3));
+        assert!(merged(vec![broken(RunError::Internal("odd".to_owned()))]).is_err());
+        assert!(merged(vec![shown(), broken(RunError::Interrupted)]).is_err());
     }
 
     fn finding(expectation: &str, severity: Severity, late: bool) -> Finding {
