@@ -433,12 +433,9 @@ fn another_start_of_the_controller_runs_all_again() {
     assert_eq!(watching.interrupted().0, Some(1));
 }
 
-/// Waits for it as long as for anything that a program says.
+/// Asks again until it holds, each time an API server, and not for ever.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < LIMIT, "not in {LIMIT:?}: {what}");
-    }
+    assert!((0..100_000).any(|_| holds()), "it never came to this: {what}");
 }
 
 fn copy(from: &Path, to: &Path) {
