@@ -184,13 +184,13 @@ async fn attempt(
     .buffer_unordered(effort.targets.max(1))
     .collect::<Vec<_>>()
     .await;
-    merged(runs)
+    merged(runs, effort.patient)
 }
 
 /// What the batches of an attempt came to together. A batch that could not be run costs nobody what the others showed: its trials are
-/// alive. Where none could be, there is nothing to tell.
-fn merged(runs: Vec<Result<Alive, (&[Trial], RunError)>>) -> Result<Alive, RunError> {
-    let has_run = runs.iter().any(Result::is_ok);
+/// alive. Where none could be, in this attempt or in one before, there is nothing to tell.
+fn merged(runs: Vec<Result<Alive, (&[Trial], RunError)>>, has_run_before: bool) -> Result<Alive, RunError> {
+    let has_run = has_run_before || runs.iter().any(Result::is_ok);
     let mut all = (Vec::new(), 0);
     for run in runs {
         match run {
@@ -296,11 +296,13 @@ mod tests {
         let (one, two) = ([trial()], [trial()]);
         let broken = |error| Err((&one[..], error));
         let shown = || Ok((vec![(two[0].clone(), two[0].survivor("passed", ""))], 3));
-        let (alive, unbound) = merged(vec![broken(RunError::Internal("odd".to_owned())), shown()]).unwrap();
+        let (alive, unbound) = merged(vec![broken(RunError::Internal("odd".to_owned())), shown()], false).unwrap();
         let outcomes: Vec<_> = alive.iter().map(|(_, one)| (one.outcome.as_str(), one.why.contains("odd"))).collect();
         assert_eq!((outcomes, unbound), (vec![("missing", true), ("passed", false)], 3));
-        assert!(merged(vec![broken(RunError::Internal("odd".to_owned()))]).is_err());
-        assert!(merged(vec![shown(), broken(RunError::Interrupted)]).is_err());
+        let alone = |has_run_before| merged(vec![broken(RunError::Internal("odd".to_owned()))], has_run_before);
+        assert!(alone(false).is_err());
+        assert_eq!(alone(true).unwrap().0.len(), 1);
+        assert!(merged(vec![shown(), broken(RunError::Interrupted)], true).is_err());
     }
 
     fn finding(expectation: &str, severity: Severity, late: bool) -> Finding {
