@@ -289,7 +289,11 @@ fn a_gate_fails_what_fails_newly() {
     let ruling = ["gate ✗ new-failures: 1 scenarios and 0 rules of the contract fail newly", "gate ✓ fewer-scenarios"];
     expect(&diff(&["runs", "red", "--gate"]), 1, &ruling);
     expect(&diff(&["red", "runs/green", "--gate=failures,at-least=2"]), 0, &["newly passing (1)", "gate ✓ at-least=2"]);
-    expect(&diff(&["runs", "runs/green/record.json", "--gate"]), 0, &["2 scenarios tested, 2 before: nothing changed"]);
+    expect(
+        &diff(&["runs", "runs/green/record.json", "--gate"]),
+        0,
+        &["2 scenarios tested: all passing as before. 2 were tested before; none of them is missing."],
+    );
     std::fs::create_dir(dir.path().join("empty")).unwrap();
     expect(&diff(&["empty", "red"]), 2, &["empty: there is no record of a run"]);
     let other = std::fs::read_to_string(dir.path().join("red/record.json")).unwrap();

@@ -265,3 +265,42 @@ fn the_whole_as_it_is_read() {
     let rules = [Rule::NewFailures, Rule::FewerScenarios, Rule::AtLeast(3)];
     insta::assert_snapshot!(render(&between(&[before], &[here], &rules)));
 }
+
+/// A reader is told of scenarios and of rules apart: together they would be more than were tested.
+#[rstest]
+#[case::as_it_was("pp", "pp", [None, None], "1 scenario tested: all passing as before. 1 was tested before; none of them is missing.")]
+#[case::rules_gone("p", "p", [Some(false), None], "1 scenario tested: all passing as before. 1 was tested before; none of them is missing. Rules of the status contract: 1 no longer checked, for want of objects to check.")]
+#[case::all_gone("p", "", [Some(true), None], "No scenario tested. 1 was tested before; 1 of them is no longer tested. Rules of the status contract: 1 no longer checked, for want of objects to check.")]
+#[case::first_of_all("", "f", [None, Some(true)], "1 scenario tested: 1 newly failing. None was tested before. Rules of the status contract: 1 newly failing.")]
+fn what_a_comparison_comes_to(
+    #[case] before: &str,
+    #[case] here: &str,
+    #[case] breached: [Option<bool>; 2],
+    #[case] expected: &str,
+) {
+    let runs = [(before, breached[0]), (here, breached[1])].map(|(outcomes, breached)| {
+        let mut run = executed(outcomes);
+        run.contract = breached.map(|breached| broken_rule(Severity::Failure, breached)).into_iter().collect();
+        run
+    });
+    assert_eq!(between(&runs[..1], &runs[1..], &[]).summary.join(" "), expected);
+}
+
+/// Every scenario that is tested now or was before is counted once on its side.
+#[test]
+fn the_numbers_of_a_comparison_add_up() {
+    let of = |outcomes: &[(&str, Outcome)]| {
+        record(outcomes.iter().map(|(name, outcome)| scenario(name, *outcome)).collect())
+    };
+    use Outcome::{Failed, Passed};
+    let before = of(&[("a", Passed), ("b", Passed), ("c", Passed), ("d", Failed), ("e", Passed)]);
+    let here = of(&[("a", Passed), ("b", Failed), ("d", Failed), ("f", Passed), ("g", Failed)]);
+    let found = between(&[before], &[here], &[]);
+    assert_eq!(
+        found.summary,
+        [
+            "5 scenarios tested: 2 newly failing, 1 still failing, 1 newly tested, 1 passing as before.",
+            "5 were tested before; 2 of them are no longer tested."
+        ]
+    );
+}

@@ -6,6 +6,7 @@
 mod gate;
 mod side;
 mod slower;
+mod summary;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -141,6 +142,8 @@ pub struct Diff {
     pub runs: [usize; 2],
     /// How many scenarios came to a verdict on each side.
     pub tested: [usize; 2],
+    /// What it comes to, in sentences.
+    pub summary: Vec<String>,
     /// What differs of the targets and of how they were tested.
     pub circumstances: Vec<Circumstance>,
     /// Scenarios that changed or fail, by change and name.
@@ -179,6 +182,7 @@ pub fn diff(before: &Side<'_>, here: &Side<'_>, gate: &Gate) -> Diff {
     let mut diff = Diff {
         runs: [before.runs().len(), here.runs().len()],
         tested: [before.tested(), here.tested()],
+        summary: Vec::new(),
         circumstances: circumstances(first, last),
         scenarios: scenarios(before, here),
         contract: contract(before, here),
@@ -188,6 +192,7 @@ pub fn diff(before: &Side<'_>, here: &Side<'_>, gate: &Gate) -> Diff {
         interrupted: here.runs().iter().any(|run| run.interrupted),
         gate: Vec::new(),
     };
+    diff.summary = summary::sentences(&diff);
     diff.gate = gate.judge(&diff, here);
     diff
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::slower::Slower;
+use super::summary::of_both;
 use super::{Change, Changed, ChangedRule, Diff};
 use crate::terminal::printable;
 
@@ -23,7 +24,7 @@ pub fn render(diff: &Diff) -> String {
         if scenarios.is_empty() && rules.is_empty() {
             continue;
         }
-        let _ = writeln!(out, "{} ({})", change.words(), scenarios.len() + rules.len());
+        let _ = writeln!(out, "{} ({})", change.words(), of_both(scenarios.len(), rules.len()));
         scenarios.iter().for_each(|one| scenario(&mut out, one));
         rules.iter().for_each(|one| rule(&mut out, one));
     }
@@ -34,11 +35,7 @@ pub fn render(diff: &Diff) -> String {
     if diff.interrupted {
         let _ = writeln!(out, "a run of now was broken off: what it lacks says nothing");
     }
-    let counts = Change::ALL.map(|change| (diff.count(change), change.words()));
-    let counts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect();
-    let news = if counts.is_empty() { "nothing changed".to_owned() } else { counts.join(", ") };
-    let _ = writeln!(out, "{} scenarios tested, {} before: {news}", diff.tested[1], diff.tested[0]);
+    let _ = writeln!(out, "{}", diff.summary.join(" "));
     for ruling in &diff.gate {
         let mark = if ruling.held { '✓' } else { '✗' };
         let _ = writeln!(out, "gate {mark} {}: {}", ruling.rule, ruling.found);

@@ -140,15 +140,47 @@ function changedRules(before, here) {
   return ranked(changed, "rule");
 }
 
+function amount(count, one, several) {
+  return `${count} ${count === 1 ? one : several}`;
+}
+
+/** How many of a group are scenarios and how many are rules, where both are in it. */
+function ofBoth(scenarios, rules) {
+  const told = amount(rules, "rule of the status contract", "rules of the status contract");
+  if (rules === 0) return String(scenarios);
+  return scenarios === 0 ? told : `${amount(scenarios, "scenario", "scenarios")}, ${told}`;
+}
+
+/** What a comparison comes to, in sentences whose numbers add up. */
+function summary({ tested: [before, here], scenarios, contract }) {
+  const count = (all, change) => all.filter((one) => one.change === change).length;
+  const listed = (all) => Object.entries(CHANGES).filter(([change]) => change !== "noLongerTested" && count(all, change) > 0)
+    .map(([change, words]) => `${count(all, change)} ${words}`);
+  const lost = count(scenarios, "noLongerTested");
+  const changed = scenarios.length - lost;
+  const cameTo = listed(scenarios);
+  if (changed === 0) cameTo.push("all passing as before");
+  else if (here > changed) cameTo.push(`${here - changed} passing as before`);
+  const now = here === 0 ? "No scenario tested." : `${amount(here, "scenario tested", "scenarios tested")}: ${cameTo.join(", ")}.`;
+  const were = amount(before, "was tested before", "were tested before");
+  const missing = lost === 0 ? "none of them is missing" : amount(lost, "of them is no longer tested", "of them are no longer tested");
+  const then = before === 0 ? "None was tested before." : `${were}; ${missing}.`;
+  const rules = listed(contract);
+  const unchecked = count(contract, "noLongerTested");
+  if (unchecked > 0) rules.push(`${unchecked} no longer checked, for want of objects to check`);
+  return [now, then, ...(rules.length > 0 ? [`Rules of the status contract: ${rules.join(", ")}.`] : [])];
+}
+
 /** Two sides beside each other. */
 function diff(recordsBefore, recordsHere) {
   const [before, here] = [side(recordsBefore), side(recordsHere)];
   const tested = (of) => of.names.filter((name) => of.state(name) !== "untested").length;
   const features = (record) => [...new Set(record.target.features)].sort(order);
   const [had, has] = [features(before.latest), features(here.latest)];
-  return {
+  const found = {
     runs: [before.runs.length, here.runs.length],
     tested: [tested(before), tested(here)],
+    summary: [],
     circumstances: circumstances(before.latest, here.latest),
     scenarios: changedScenarios(before, here),
     contract: changedRules(before, here),
@@ -158,4 +190,6 @@ function diff(recordsBefore, recordsHere) {
     interrupted: here.runs.some((run) => run.interrupted),
     gate: [],
   };
+  found.summary = summary(found);
+  return found;
 }

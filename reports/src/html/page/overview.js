@@ -87,8 +87,6 @@ function cutsBox() {
 
 /** A comparison, as `report diff` has it. */
 function diffBox(found, title) {
-  const counts = Object.entries(CHANGES).map(([change, words]) => [found.scenarios.filter((one) => one.change === change).length + found.contract.filter((one) => one.change === change).length, words]);
-  const news = counts.filter(([count]) => count > 0).map(([count, words]) => `${count} ${words}`).join(", ") || "nothing changed";
   const row = (one) => {
     const scenario = SCENARIOS.get(one.scenario);
     const name = one.scenario === undefined ? h("span", {}, one.rule) : scenario ? h("a", { href: address({ s: scenario.worst.name, e: "", t: "", p: "" }) }, one.scenario) : h("span", {}, one.scenario);
@@ -103,14 +101,14 @@ function diffBox(found, title) {
     const all = [...found.scenarios, ...found.contract].filter((one) => one.change === change);
     if (all.length === 0) return null;
     const list = h("ul", { class: "changes" }, some(all, 60, row, words));
-    return h("details", { class: `change ${change}`, open: change.startsWith("newly") || change === "noLongerTested" }, h("summary", {}, `${words} (${all.length})`), list);
+    return h("details", { class: `change ${change}`, open: change.startsWith("newly") || change === "noLongerTested" }, h("summary", {}, `${words} (${ofBoth(...[found.scenarios, found.contract].map((some) => some.filter((one) => one.change === change).length))})`), list);
   });
   const slow = found.slower.map((one) => {
     const what = one.step ? `${one.step[0]} steps[${one.step[1]}] ${one.stage}, ${one.compared} executions` : `${one.stage} of ${one.compared} steps`;
     return h("li", {}, `${what}: ${Math.round(one.beforeMs)} ms before, ${Math.round(one.hereMs)} ms now (by chance: ${one.chance.toExponential(1)})`);
   });
   return h("section", { class: "news" }, h("h3", {}, title),
-    h("p", { class: "headline" }, h("b", {}, news), h("span", { class: "quiet" }, ` · ${found.tested[1]} scenarios tested, ${found.tested[0]} before`)),
+    h("p", { class: "headline" }, h("b", {}, found.summary[0]), h("span", { class: "quiet" }, ` ${found.summary.slice(1).join(" ")}`)),
     found.circumstances.length > 0 ? h("ul", { class: "quiet" }, found.circumstances.map((one) => h("li", {}, `${one.what}: was ${one.before}, is ${one.here}`))) : null,
     found.featuresClaimed.length > 0 ? h("p", { class: "quiet" }, `claimed newly: ${found.featuresClaimed.join(", ")}`) : null,
     found.featuresDropped.length > 0 ? h("p", { class: "quiet" }, `claimed no longer: ${found.featuresDropped.join(", ")}`) : null,
