@@ -32,6 +32,9 @@ pub(super) fn in_words(end: &UdpEnd, from: &str) -> String {
     match end {
         UdpEnd::Answered { .. } if answerers(end) > 1 => format!("datagrams {from}, and from others"),
         UdpEnd::Answered { .. } => format!("datagrams {from}"),
+        UdpEnd::TooFew { answered: 0 } => {
+            "of what comes back for datagrams without a byte, a line and one like it, a part is missing".to_owned()
+        }
         UdpEnd::TooFew { answered: 1 } => "a single datagram came back for several".to_owned(),
         UdpEnd::TooFew { answered } => format!("no more than {answered} datagrams came back"),
         UdpEnd::Silent => "no datagram came back".to_owned(),

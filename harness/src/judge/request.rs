@@ -82,7 +82,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         if probe.datagrams {
             let single = matches!(&probe.answer, Answer::Shares { parts, .. } if parts.iter().any(|(share, _)| *share == Share::NoAnswer));
             let (host, behind, flows) = (address.to_owned(), probe.body.clone(), probe.flows);
-            return Ok(ProbeRequest::Udp { host, port, send, behind, single, flows });
+            return Ok(ProbeRequest::Udp { host, port, send, behind, empty: probe.empty, single, flows });
         }
         let tls = probe.tls.then(|| Hello {
             server_name: probe.host.clone(),

@@ -49,7 +49,7 @@ pub enum ProbeRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls: Option<Hello>,
     },
-    /// Datagrams from one socket: several of them, each the exchange's id, its number and `send`.
+    /// Datagrams from one socket: several of them, each the exchange's id, its number and `send`, or nothing at all.
     Udp {
         /// Host (an IP address or a name) from `status.addresses`.
         host: String,
@@ -60,6 +60,9 @@ pub enum ProbeRequest {
         /// What each holds behind that.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         behind: String,
+        /// Whether none holds a byte, not even those that say which it is. An answer is a line, and a datagram without a byte.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        empty: bool,
         /// Whether it is a single one, so that a share of flows is a share of datagrams too.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         single: bool,
@@ -422,7 +425,7 @@ pub enum UdpEnd {
     },
     /// Some were answered, and too few: more were lost than a network loses.
     TooFew {
-        /// How many were answered.
+        /// How many were answered. None: of what has to come for datagrams without a byte, a part came.
         answered: usize,
     },
     /// No datagram came back from where they were sent to.

@@ -93,9 +93,10 @@ impl Prober {
                     Some(hello) => stream::attempt(self, exchange, (&host, port), (&hello, client), &text).await,
                 }
             }
-            ProbeRequest::Udp { host, port, send, behind, single, flows } => {
-                let flows = flows.unwrap_or(1);
-                udp::attempt(self, exchange, (&host, port), &(send + &behind), (single, flows)).await
+            ProbeRequest::Udp { host, port, send, behind, empty, single, flows } => {
+                let (text, flows) = (send + &behind, flows.unwrap_or(1));
+                let text = (!empty).then_some(text.as_str());
+                udp::attempt(self, exchange, (&host, port), text, (single, flows)).await
             }
         }
     }

@@ -38,12 +38,13 @@ const DIFFERENT: usize = 2 * MOST;
 /// The longest datagram there is.
 const LONGEST: usize = 65_535;
 
-/// A `single` datagram is waited for as the last one of several is; that a network has lost it cannot be told from silence.
+/// Without a text to `send` datagrams have not a byte. A `single` one is waited for as the last one of several is; that a network has
+/// lost it cannot be told from silence.
 pub(super) async fn attempt(
     prober: &Prober,
     mut exchange: Exchange,
     (host, port): (&str, u16),
-    send: &str,
+    send: Option<&str>,
     (single, flows): (bool, u32),
 ) -> Exchange {
     let end = clock::now() + prober.budget;
@@ -64,7 +65,10 @@ pub(super) async fn attempt(
     let id = |flow: usize| if flows > 1 { format!("{} {flow}", exchange.id) } else { exchange.id.clone() };
     let talks = sockets.iter().enumerate().map(|(flow, (socket, _))| {
         let id = id(flow);
-        async move { converse(socket, &id, send, prober.budget / PART, single).await }
+        async move {
+            let holds = send.map_or(Holds::Nothing, |send| Holds::Text { id: &id, send });
+            converse(socket, holds, prober.budget / PART, single).await
+        }
     });
     match together(future::join_all(talks).await) {
         Ok(end) => exchange.udp = Some(end),
@@ -86,15 +90,16 @@ fn together(ends: Vec<Result<UdpEnd, ProbeError>>) -> Result<UdpEnd, ProbeError>
             }
             UdpEnd::TooFew { answered: few } => {
                 answered += few;
-                unanswered = Some(UdpEnd::Silent);
+                unanswered = Some(UdpEnd::TooFew { answered: few });
             }
             end => unanswered = unanswered.or(Some(end)),
         }
     }
     Ok(match unanswered {
         None => UdpEnd::Answered { lines: all.lines, echo: all.echo },
-        Some(end) if answered == 0 => end,
-        Some(_) => UdpEnd::TooFew { answered },
+        Some(UdpEnd::Silent | UdpEnd::Refused) if answered > 0 => UdpEnd::TooFew { answered },
+        Some(UdpEnd::TooFew { .. }) => UdpEnd::TooFew { answered },
+        Some(end) => end,
     })
 }
 
@@ -115,30 +120,44 @@ async fn open(prober: &Prober, host: &str, port: u16) -> Result<(UdpSocket, Sock
     Ok((socket, to))
 }
 
+/// What datagrams hold, by which answers to them are known.
+#[derive(Clone, Copy)]
+enum Holds<'a> {
+    /// Whose it is, which one it is, and a text. The answer is a line, and behind it what was sent.
+    Text { id: &'a str, send: &'a str },
+    /// Not a byte. The answer is the line alone, and a datagram that has not a byte either: which of those sent they are for nobody
+    /// can say, so that they are counted.
+    Nothing,
+}
+
+impl Holds<'_> {
+    fn datagram(&self, number: usize) -> Vec<u8> {
+        match self {
+            Holds::Text { id, send } => format!("{id} {number}\n{send}").into_bytes(),
+            Holds::Nothing => Vec::new(),
+        }
+    }
+}
+
 /// What the datagrams came to so far.
 #[derive(Default)]
 struct Heard {
     answered: BTreeSet<usize>,
+    /// How many came without a byte.
+    empty: usize,
     is_refused: bool,
     lines: Vec<String>,
     echo: Vec<EchoText>,
 }
 
-async fn converse(
-    socket: &UdpSocket,
-    id: &str,
-    send: &str,
-    wait: Duration,
-    single: bool,
-) -> Result<UdpEnd, ProbeError> {
+async fn converse(socket: &UdpSocket, holds: Holds<'_>, wait: Duration, single: bool) -> Result<UdpEnd, ProbeError> {
     let (most, enough) = if single { (1, 1) } else { (MOST, ENOUGH) };
-    let datagram = |number: usize| format!("{id} {number}\n{send}").into_bytes();
     let mut heard = Heard::default();
     let mut answer = vec![0; LONGEST];
     for number in 0..most {
         // What the last one came to may be told now: that nobody listens there.
         for _ in 0..2 {
-            match socket.send(&datagram(number)).await {
+            match socket.send(&holds.datagram(number)).await {
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
                 Err(error) => return Err(ProbeError::Unreachable(error.to_string())),
                 Ok(_) => break,
@@ -147,22 +166,23 @@ async fn converse(
         let now = clock::now();
         let (next, last) = (now + wait, now + MISSING * wait);
         loop {
-            let is_last = number + 1 == most && (single || !heard.answered.is_empty());
-            if heard.answered.len() == enough || !is_last && heard.answered.contains(&number) {
+            let is_last = number + 1 == most && (single || heard.is_anything());
+            if heard.count(holds) == enough || !is_last && heard.is_answered(number, holds) {
                 break;
             }
             match tokio::time::timeout_at(if is_last { last } else { next }, socket.recv(&mut answer)).await {
                 Err(_) => break,
                 Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => heard.is_refused = true,
                 Ok(Err(error)) => return Err(unheard(&error, socket.peer_addr().ok())),
-                Ok(Ok(length)) => heard.take(&answer[..length], number, &datagram)?,
+                Ok(Ok(length)) => heard.take(&answer[..length], number, holds)?,
             }
         }
-        if heard.answered.len() == enough {
+        if heard.count(holds) == enough {
             return Ok(UdpEnd::Answered { lines: heard.lines, echo: heard.echo });
         }
     }
-    Ok(match heard.answered.len() {
+    Ok(match heard.count(holds) {
+        0 if heard.is_anything() => UdpEnd::TooFew { answered: 0 },
         0 if heard.is_refused => UdpEnd::Refused,
         0 => UdpEnd::Silent,
         answered => UdpEnd::TooFew { answered },
@@ -180,14 +200,42 @@ fn unheard(error: &io::Error, to: Option<SocketAddr>) -> ProbeError {
 }
 
 impl Heard {
-    /// An answer: one line, and behind it the bytes of one of the datagrams that have been sent.
-    fn take(&mut self, answer: &[u8], sent: usize, datagram: &impl Fn(usize) -> Vec<u8>) -> Result<(), ProbeError> {
+    /// Whether anything came.
+    fn is_anything(&self) -> bool {
+        !self.answered.is_empty() || self.empty > 0
+    }
+
+    /// How many are answered with all that has to come for them.
+    fn count(&self, holds: Holds<'_>) -> usize {
+        match holds {
+            Holds::Text { .. } => self.answered.len(),
+            Holds::Nothing => self.answered.len().min(self.empty),
+        }
+    }
+
+    fn is_answered(&self, number: usize, holds: Holds<'_>) -> bool {
+        match holds {
+            Holds::Text { .. } => self.answered.contains(&number),
+            Holds::Nothing => self.count(holds) > number,
+        }
+    }
+
+    /// An answer: one line, and behind it the bytes of one of the datagrams that have been sent; or nothing at all.
+    fn take(&mut self, answer: &[u8], sent: usize, holds: Holds<'_>) -> Result<(), ProbeError> {
+        if answer.is_empty() && matches!(holds, Holds::Nothing) {
+            self.empty = (sent + 1).min(self.empty + 1);
+            return Ok(());
+        }
         let end = answer.iter().position(|byte| *byte == b'\n');
         let (line, rest) = answer.split_at(end.map_or(answer.len(), |end| end + 1));
         if line.len() as u64 > LONGEST_LINE {
             return Err(ProbeError::Malformed(format!("the line is longer than {LONGEST_LINE} bytes")));
         }
-        let Some(number) = (0..=sent).find(|number| datagram(*number) == rest) else {
+        let first = match holds {
+            Holds::Text { .. } => 0,
+            Holds::Nothing => self.answered.len().min(sent),
+        };
+        let Some(number) = (first..=sent).find(|number| holds.datagram(*number) == rest) else {
             return Err(ProbeError::Malformed(
                 "what came back are not the bytes of a datagram that was sent".to_owned(),
             ));
@@ -219,207 +267,5 @@ impl Heard {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use rstest::rstest;
-
-    use super::*;
-
-    #[test]
-    fn who_cannot_be_reached_has_not_answered_wrongly() {
-        let to = SocketAddr::from(([192, 0, 2, 1], 9000));
-        for kind in [ErrorKind::HostUnreachable, ErrorKind::NetworkUnreachable] {
-            let heard = unheard(&kind.into(), Some(to));
-            assert!(matches!(heard, ProbeError::NoRoute { to: found, .. } if found == to), "{heard:?}");
-        }
-        let heard = unheard(&ErrorKind::PermissionDenied.into(), Some(to));
-        assert!(matches!(heard, ProbeError::Broken(_)), "{heard:?}");
-    }
-
-    /// Who waits for answers that went to another is not answered, whatever that one says.
-    #[rstest]
-    #[case::all(&["a", "a"], UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() })]
-    #[case::one(&["a", ""], UdpEnd::TooFew { answered: ENOUGH })]
-    #[case::none(&["", ""], UdpEnd::Silent)]
-    fn every_flow_has_to_be_answered(#[case] flows: &[&str], #[case] expected: UdpEnd) {
-        let end = |line: &&str| match *line {
-            "" => Ok(UdpEnd::Silent),
-            line => Ok(UdpEnd::Answered { lines: vec![line.to_owned()], echo: Vec::new() }),
-        };
-        assert_eq!(together(flows.iter().map(end).collect()), Ok(expected));
-        let wrong = || Err(ProbeError::Malformed("not mine".to_owned()));
-        assert_eq!(together(flows.iter().map(end).chain([wrong()]).collect()), wrong());
-    }
-
-    #[test]
-    fn too_few_of_one_flow_are_too_few_of_all() {
-        assert_eq!(together(vec![Ok(UdpEnd::TooFew { answered: 2 })]), Ok(UdpEnd::TooFew { answered: 2 }));
-    }
-
-    /// How likely it is that an attempt fails though nothing is wrong but that each datagram and each answer is lost with this
-    /// chance.
-    fn false_alarm(loss: f64) -> f64 {
-        let lost = 1.0 - (1.0 - loss).powi(2);
-        let choose = |n: usize, k: usize| (0..k).fold(1.0, |all, i| all * (n - i) as f64 / (i + 1) as f64);
-        let exactly = |k: usize| choose(MOST, k) * lost.powi(k as i32) * (1.0 - lost).powi((MOST - k) as i32);
-        (MOST - ENOUGH + 1..=MOST).map(exactly).sum()
-    }
-
-    #[test]
-    fn what_networks_lose_fails_no_attempt() {
-        let rate = false_alarm(0.01);
-        assert!((1.6e-7..1.7e-7).contains(&rate), "{rate:e}");
-    }
-
-    /// A peer that answers what it is told to, out of the datagrams as they come.
-    async fn answering(answers: impl Fn(usize, &[u8]) -> Option<Vec<u8>> + Send + 'static) -> UdpSocket {
-        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        socket.connect(peer.local_addr().unwrap()).await.unwrap();
-        tokio::spawn(async move {
-            let mut datagram = vec![0; LONGEST];
-            for number in 0.. {
-                let Ok((length, from)) = peer.recv_from(&mut datagram).await else { return };
-                if let Some(answer) = answers(number, &datagram[..length]) {
-                    peer.send_to(&answer, from).await.unwrap();
-                }
-            }
-        });
-        socket
-    }
-
-    const WAIT: Duration = Duration::from_millis(20);
-
-    fn line(who: &str, datagram: &[u8]) -> Option<Vec<u8>> {
-        Some([who.as_bytes(), b"\n", datagram].concat())
-    }
-
-    #[rstest]
-    #[case::answered(true, UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() })]
-    #[case::unanswered(false, UdpEnd::Silent)]
-    #[tokio::test]
-    async fn a_single_datagram_is_the_only_one(#[case] answers: bool, #[case] expected: UdpEnd) {
-        let socket = answering(move |number, sent| {
-            assert_eq!(number, 0, "one is sent");
-            answers.then(|| line("a", sent)).flatten()
-        })
-        .await;
-        assert_eq!(converse(&socket, "id", "x", WAIT, true).await, Ok(expected));
-    }
-
-    #[tokio::test]
-    async fn half_of_the_datagrams_may_be_lost() {
-        let socket = answering(|number, sent| (number % 2 == 1).then(|| line("a", sent)).flatten()).await;
-        let end = converse(&socket, "id", "x", WAIT, false).await;
-        assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
-    }
-
-    /// All come when the last datagram has been sent for a while.
-    #[tokio::test]
-    async fn slow_answers_count() {
-        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        socket.connect(peer.local_addr().unwrap()).await.unwrap();
-        tokio::spawn(async move {
-            let (mut datagram, mut held) = (vec![0; LONGEST], Vec::new());
-            while let Ok((length, from)) = peer.recv_from(&mut datagram).await {
-                held.push(line("a", &datagram[..length]).unwrap());
-                // The first answer shows that there is somebody.
-                if held.len() == MOST {
-                    peer.send_to(&held[0], from).await.unwrap();
-                    // Nothing more comes, so that this only waits.
-                    assert!(tokio::time::timeout(2 * WAIT, peer.recv_from(&mut datagram)).await.is_err());
-                    for answer in &held[1..] {
-                        peer.send_to(answer, from).await.unwrap();
-                    }
-                }
-            }
-        });
-        let end = converse(&socket, "id", "x", WAIT, false).await;
-        assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned()], echo: Vec::new() }));
-    }
-
-    #[tokio::test]
-    async fn one_answer_is_too_few() {
-        let socket = answering(|number, sent| (number == 0).then(|| line("a", sent)).flatten()).await;
-        assert_eq!(converse(&socket, "id", "x", WAIT, false).await, Ok(UdpEnd::TooFew { answered: 1 }));
-    }
-
-    #[tokio::test]
-    async fn who_answers_beside_is_told() {
-        let socket = answering(|number, sent| line(if number == 2 { "b" } else { "a" }, sent)).await;
-        let end = converse(&socket, "id", "x", WAIT, false).await;
-        assert_eq!(end, Ok(UdpEnd::Answered { lines: vec!["a".to_owned(), "b".to_owned()], echo: Vec::new() }));
-    }
-
-    #[tokio::test]
-    async fn other_bytes_are_no_answer() {
-        let socket = answering(|_, sent| line("a", &sent[..sent.len() - 1])).await;
-        assert!(matches!(converse(&socket, "id", "x", WAIT, false).await, Err(ProbeError::Malformed(_))));
-    }
-
-    /// Whatever the size of a datagram, it is told what it is, and the log stays small.
-    #[rstest]
-    #[case::empty(Vec::new, "what came back are not the bytes of a datagram that was sent")]
-    #[case::line_alone(|| b"a\n".to_vec(), "what came back are not the bytes of a datagram that was sent")]
-    #[case::longest(|| vec![0; 65_507], "the line is longer than 4096 bytes")]
-    #[case::long_behind_a_line(|| [b"a\n", &[0; 65_505][..]].concat(), "what came back are not the bytes of a datagram that was sent")]
-    #[tokio::test]
-    async fn a_datagram_of_any_size_is_told(#[case] answer: fn() -> Vec<u8>, #[case] told: &str) {
-        let socket = answering(move |_, _| Some(answer())).await;
-        let end = converse(&socket, "id", "x", WAIT, false).await;
-        assert_eq!(end, Err(ProbeError::Malformed(told.to_owned())));
-    }
-
-    #[tokio::test]
-    async fn a_long_line_is_none_though_the_right_bytes_follow() {
-        let socket = answering(|_, sent| line(&"a".repeat(60_000), sent)).await;
-        let end = converse(&socket, "id", "x", WAIT, false).await;
-        assert_eq!(end, Err(ProbeError::Malformed("the line is longer than 4096 bytes".to_owned())));
-    }
-
-    /// Whoever answers one datagram without end, each time otherwise, takes no more memory than others.
-    #[tokio::test]
-    async fn a_flood_of_answers_is_told() {
-        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        socket.connect(peer.local_addr().unwrap()).await.unwrap();
-        tokio::spawn(async move {
-            let mut datagram = vec![0; LONGEST];
-            let (length, from) = peer.recv_from(&mut datagram).await.unwrap();
-            for number in 0_u64.. {
-                peer.send_to(&line(&number.to_string(), &datagram[..length]).unwrap(), from).await.unwrap();
-                tokio::task::yield_now().await;
-            }
-        });
-        let end = converse(&socket, "id", "x", WAIT, false).await;
-        let told = "more than 16 different answers came to no more than 8 datagrams";
-        assert_eq!(end, Err(ProbeError::Malformed(told.to_owned())));
-    }
-
-    /// A socket that nobody reads is silent; where there is none the system says so.
-    #[tokio::test]
-    async fn silence_and_refusal_are_told_apart() {
-        let silent = answering(|_, _| None).await;
-        assert_eq!(converse(&silent, "id", "x", WAIT, false).await, Ok(UdpEnd::Silent));
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let closed = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        socket.connect(closed).await.unwrap();
-        assert_eq!(converse(&socket, "id", "x", WAIT, false).await, Ok(UdpEnd::Refused));
-    }
-
-    #[tokio::test]
-    async fn an_answer_from_elsewhere_is_not_heard() {
-        let peer = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        socket.connect(peer.local_addr().unwrap()).await.unwrap();
-        tokio::spawn(async move {
-            let elsewhere = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-            let mut datagram = vec![0; LONGEST];
-            while let Ok((length, from)) = peer.recv_from(&mut datagram).await {
-                elsewhere.send_to(&line("a", &datagram[..length]).unwrap(), from).await.unwrap();
-            }
-        });
-        assert_eq!(converse(&socket, "id", "x", WAIT, false).await, Ok(UdpEnd::Silent));
-    }
-}
+#[path = "udp_tests.rs"]
+mod tests;

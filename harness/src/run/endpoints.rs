@@ -29,7 +29,7 @@ pub fn only_hosted(scenario: &Scenario) -> Option<String> {
     if let Some(decl) = scenario.backends.iter().find(|decl| !decl.alpn.is_empty()) {
         return Some(format!("its backend `{}` agrees on protocols of its own", decl.name));
     }
-    let is_long = |step: &Step| matches!(&step.verb, Verb::Probe(probe) if probe.method.is_none() && (probe.half_close || !probe.body.is_empty()));
+    let is_long = |step: &Step| matches!(&step.verb, Verb::Probe(probe) if probe.method.is_none() && (probe.half_close || probe.empty || !probe.body.is_empty()));
     if scenario.steps.iter().any(is_long) {
         return Some("what it sends over a stream comes back from hosted backends alone".to_owned());
     }

@@ -246,6 +246,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "tlsroute-long-stream",
         "tlsroute-protocol-of-the-backend",
         "tlsroute-turns",
+        "udproute-empty-datagrams",
         "udproute-endpoints-change",
         "udproute-long-datagrams",
         "udproute-port-of-two-protocols",

@@ -364,6 +364,8 @@ pub struct Probe {
     pub datagrams: bool,
     /// From how many sockets at the same time datagrams are sent; from one unless given.
     pub flows: Option<u32>,
+    /// Whether datagrams have not a byte.
+    pub empty: bool,
     /// Host header; of a TLS stream the server name, if it has one; `None` for TCP and UDP.
     pub host: Option<String>,
     /// Whether over TLS; the server name is the host. Without a method it is a stream.

@@ -1,5 +1,5 @@
-//! The backends for datagrams: each is answered with one line of JSON, and behind it every byte that came; or with JSON that
-//! quotes it; or refused, if it is a query of DNS.
+//! The backends for datagrams: each is answered with one line of JSON, and behind it every byte that came, and one without a byte
+//! with another such behind the line; or with JSON that quotes it; or refused, if it is a query of DNS.
 
 use std::io;
 use std::net::SocketAddr;
@@ -72,8 +72,10 @@ async fn answer(
         body_digest: format!("{:x}", Sha256::digest(datagram)),
         peer,
     });
-    if let Some(answer) = answer {
-        socket.send_to(&answer, peer).await?;
+    let Some(answer) = answer else { return Ok(()) };
+    socket.send_to(&answer, peer).await?;
+    if datagram.is_empty() && protocol == Protocol::Udp {
+        socket.send_to(datagram, peer).await?;
     }
     Ok(())
 }

@@ -26,6 +26,9 @@ async fn each_datagram_is_answered_by_a_line_and_its_bytes() {
         assert_eq!(line["pod"], json!("pod-1"));
         assert_eq!(line.get("requestId").is_some(), !sent.is_empty());
         assert_eq!(&answer[end + 1..length], sent);
+        if sent.is_empty() {
+            assert_eq!(socket.recv(&mut answer).await.unwrap(), 0, "it is answered as it came, too");
+        }
     }
     let records = journal.of_request("id-1");
     assert_eq!(records.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(), ["id-1 1", "id-1 long"]);

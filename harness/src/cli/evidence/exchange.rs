@@ -44,6 +44,11 @@ fn request(exchange: &Exchange) -> Request {
             let line = format!("stream to {host}:{port}{within}");
             Request { line, to, sent: String::new(), rest: format!("\n{send}{behind}"), curl: None }
         }
+        ProbeRequest::Udp { host, port, empty: true, .. } => {
+            let to = to.unwrap_or_else(|| format!("{host}:{port}"));
+            let line = format!("datagrams without a byte to {host}:{port}");
+            Request { line, to, sent: String::new(), rest: String::new(), curl: None }
+        }
         ProbeRequest::Udp { host, port, send, behind, .. } => {
             let to = to.unwrap_or_else(|| format!("{host}:{port}"));
             let line = format!("datagrams to {host}:{port}");

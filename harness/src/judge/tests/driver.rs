@@ -229,6 +229,7 @@ pub(super) fn get(answer: Answer) -> Probe {
         two_records: false,
         datagrams: false,
         flows: None,
+        empty: false,
         host: (!tcp).then(|| "a.test".to_owned()),
         tls: false,
         headers: IndexMap::new(),

@@ -16,11 +16,8 @@ use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
-use super::turns::{flows, greeted, in_two, trailing, turns, two_records, waiting};
+use super::turns::{empty, flows, greeted, in_two, sent, trailing, turns, two_records, waiting};
 use crate::log::Message;
-
-/// How many bytes the text of a message may have: the log has them for every attempt.
-const LONGEST_MESSAGE: usize = 100;
 
 /// How many bytes a datagram may hold: the answer has a line in front of them.
 const LONGEST_DATAGRAM: i64 = 32 * 1024;
@@ -122,6 +119,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             two_records: two_records(node, checker),
             datagrams: over == Over::Udp,
             flows: flows(node, over == Over::Udp, checker),
+            empty: empty(node, over == Over::Udp, checker),
             host: server(node, checker),
             tls: over == Over::Tls,
             headers: IndexMap::new(),
@@ -214,6 +212,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         two_records: two_records(node, checker),
         datagrams: false,
         flows: flows(node, false, checker),
+        empty: empty(node, false, checker),
         path: url.path.to_owned(),
         host: Some(url.host.to_owned()),
         tls: url.tls,
@@ -283,17 +282,6 @@ fn url(text: &str) -> Option<Url<'_>> {
     let start = rest.find(['/', '?']).unwrap_or(rest.len());
     let (host, path) = rest.split_at(start);
     (!host.is_empty()).then_some(Url { tls, host, path: if path.is_empty() { "/" } else { path } })
-}
-
-/// What is not as it must be of the messages of a call.
-fn sent(node: &Node, grpc: bool, texts: &[String], checker: &mut Checker<'_>) {
-    if !grpc {
-        let help = Some("did you mean `body`?".to_owned());
-        checker.report(node.mark, "`sends` is for calls".to_owned(), help);
-    }
-    if let Some(long) = texts.iter().find(|text| text.len() > LONGEST_MESSAGE) {
-        checker.report(node.mark, format!("a message of {} bytes; {LONGEST_MESSAGE} may be sent", long.len()), None);
-    }
 }
 
 /// What is not as it must be for a call.

@@ -9,6 +9,9 @@ use super::read::{boolean, integer, lists_by_key, strings};
 use super::tree::Node;
 use crate::log::Message;
 
+/// How many bytes the text of a message may have: the log has them for every attempt.
+const LONGEST_MESSAGE: usize = 100;
+
 /// How both sides of a stream take turns: whether the client ends its half, and how long it is idle, in milliseconds.
 pub(super) fn turns(node: &Node, is_stream: bool, listens: bool, checker: &mut Checker<'_>) -> (bool, Option<u64>) {
     let given = |name: &str| node.entries().iter().find(|(key, _)| key.name == name);
@@ -48,6 +51,25 @@ pub(super) fn flows(node: &Node, is_datagrams: bool, checker: &mut Checker<'_>) 
         checker.report(mark, "`flows` without a backend that answers them".to_owned(), help);
     }
     integer(node, "flows").and_then(|flows| u32::try_from(flows).ok())
+}
+
+/// Whether datagrams have not a byte.
+pub(super) fn empty(node: &Node, is_datagrams: bool, checker: &mut Checker<'_>) -> bool {
+    let given = |name: &str| node.entries().iter().find(|(key, _)| key.name == name).map(|(key, _)| key.mark);
+    let Some(mark) = given("empty") else { return false };
+    if !is_datagrams {
+        checker.report(mark, "`empty` is for UDP".to_owned(), None);
+    } else if node.get("expect").and_then(|expect| expect.get("backend")).is_none() {
+        let help = Some("expect a `backend`".to_owned());
+        checker.report(mark, "`empty` without a backend that answers".to_owned(), help);
+    }
+    for name in ["send", "bodyBytes", "flows"] {
+        if let Some(other) = given(name).filter(|_| is_datagrams) {
+            let help = Some("leave it out: nothing says of datagrams without a byte which they are".to_owned());
+            checker.report(other, format!("`{name}` beside `empty`"), help);
+        }
+    }
+    boolean(node, "empty").unwrap_or(false)
 }
 
 /// What stands in the way of a backend that speaks first over a WebSocket.
@@ -98,6 +120,17 @@ pub(super) fn trailing(node: &Node, has_messages: bool, checker: &mut Checker<'_
         checker.report(key.mark, "`trailers` behind a body whose length is told".to_owned(), help);
     }
     lists_by_key(Some(trailers))
+}
+
+/// What is not as it must be of the messages of a call.
+pub(super) fn sent(node: &Node, grpc: bool, texts: &[String], checker: &mut Checker<'_>) {
+    if !grpc {
+        let help = Some("did you mean `body`?".to_owned());
+        checker.report(node.mark, "`sends` is for calls".to_owned(), help);
+    }
+    if let Some(long) = texts.iter().find(|text| text.len() > LONGEST_MESSAGE) {
+        checker.report(node.mark, format!("a message of {} bytes; {LONGEST_MESSAGE} may be sent", long.len()), None);
+    }
 }
 
 /// Whether the first message of a handshake goes out in two pieces.

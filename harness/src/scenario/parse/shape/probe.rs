@@ -42,6 +42,11 @@ pub(super) static PROBE: Table = Table {
             "datagrams are sent from so many sockets at the same time, and each has to get its own answers; from one unless given",
         ),
         may(
+            "empty",
+            Shape::Bool,
+            "true: datagrams have not a byte, and each has to get the line of the backend, and a datagram without a byte behind it",
+        ),
+        may(
             "without",
             Shape::List(&Shape::Word(&["sni", "alpn"])),
             "what a request leaves out of its handshake: the server name, the protocols that it would speak",
@@ -126,7 +131,7 @@ static CLIENT: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[
-        may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
+        may("authority", Shape::Name, "alias of the authority that signs it, which somebody trusts, or `stranger`; `ca` unless given"),
         may("expired", Shape::Bool, "true: its time is over"),
         may("future", Shape::Bool, "true: its time is to come"),
         may("asked", Shape::Bool, "true: who answers has to have asked for it"),

@@ -163,7 +163,7 @@ fn clients_have_certificates_over_https() {
     };
     assert_eq!(of(""), None);
     assert_eq!(of("client: {}, "), certificate("ca", false, Chain::Direct));
-    assert_eq!(of("client: {authority: other, expired: true}, "), certificate("other", true, Chain::Direct));
+    assert_eq!(of("client: {authority: stranger, expired: true}, "), certificate("stranger", true, Chain::Direct));
     let to_come = certificate("ca", false, Chain::Direct).map(|one| ClientCertificate { future: true, ..one });
     assert_eq!(of("client: {future: true}, "), to_come);
     let asked = certificate("ca", false, Chain::Direct).map(|one| ClientCertificate { asked: true, ..one });
@@ -210,6 +210,8 @@ fn turns_and_what_a_handshake_lacks_are_read() {
     assert_eq!((whole.host_header, by_header.host_header), (false, true));
     let many = read("probe: {udp: gw, flows: 3, expect: {backend: echo}}");
     assert_eq!((many.flows, by_header.flows), (Some(3), None));
+    let nothing = read("probe: {udp: gw, empty: true, expect: {backend: echo}}");
+    assert_eq!((many.empty, nothing.empty), (false, true));
     let greeted =
         "probe: {websocket: \"http://${host}/ws?greets=1\", expect: {status: 101, replies: [greeting, text]}}";
     assert_eq!(read(greeted).messages, Some(vec![Message::Greeting, Message::Text]));
@@ -363,6 +365,13 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
 #[case("probe: {get: \"http://${host}/\", flows: 2, expect: {backend: echo}}", "`flows` is for UDP")]
 #[case("probe: {udp: gw, flows: 2, expect: noAnswer}", "`flows` without a backend that answers them")]
 #[case("probe: {udp: gw, flows: 2, expect: {shares: {echo: 1}}}", "`flows` without a backend that answers them")]
+#[case("probe: {tcp: gw, empty: true, expect: {backend: echo}}", "`empty` is for UDP")]
+#[case("probe: {get: \"http://${host}/\", empty: true, expect: {backend: echo}}", "`empty` is for UDP")]
+#[case("probe: {udp: gw, empty: true, expect: noAnswer}", "`empty` without a backend that answers")]
+#[case("probe: {udp: gw, empty: true, expect: {shares: {echo: 1}}}", "`empty` without a backend that answers")]
+#[case("probe: {udp: gw, empty: true, send: a, expect: {backend: echo}}", "`send` beside `empty`")]
+#[case("probe: {udp: gw, empty: true, bodyBytes: 9, expect: {backend: echo}}", "`bodyBytes` beside `empty`")]
+#[case("probe: {udp: gw, empty: true, flows: 2, expect: {backend: echo}}", "`flows` beside `empty`")]
 #[case(
     "probe: {websocket: \"http://${host}/ws\", expect: {status: 101, replies: [greeting]}}",
     "nothing has the backend greet"

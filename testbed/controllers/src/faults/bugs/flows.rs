@@ -1,4 +1,4 @@
-//! Clients of datagrams that are taken for each other.
+//! Clients of datagrams that are taken for each other, and datagrams that are taken for none.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -40,12 +40,41 @@ impl Exchange for AnswersTheNewest {
     }
 }
 
-pub(super) const BUGS: &[Bug] = &[Bug {
-    fault: Fault {
-        name: "shares-one-socket-among-flows",
-        summary: "Sends the answers to datagrams to the newest client of their listener.",
-        clauses: &["blind:UDPRoute.1"],
-        seam: Seam::Exchange(|| Arc::<AnswersTheNewest>::default()),
+/// Drops datagrams without a byte that go this way.
+struct DropsEmpty(Way);
+
+impl Exchange for DropsEmpty {
+    fn on_datagram(&self, _: &Connection, way: Way, datagram: &[u8]) -> Passage {
+        if datagram.is_empty() && way == self.0 { Passage::Drop } else { Passage::Pass }
+    }
+}
+
+pub(super) const BUGS: &[Bug] = &[
+    Bug {
+        fault: Fault {
+            name: "shares-one-socket-among-flows",
+            summary: "Sends the answers to datagrams to the newest client of their listener.",
+            clauses: &["blind:UDPRoute.1"],
+            seam: Seam::Exchange(|| Arc::<AnswersTheNewest>::default()),
+        },
+        reported: &["EmbarkStudios/quilkin#988"],
     },
-    reported: &["EmbarkStudios/quilkin#988"],
-}];
+    Bug {
+        fault: Fault {
+            name: "drops-empty-datagrams",
+            summary: "Sends no datagram without a byte to a backend.",
+            clauses: &["OWN-116"],
+            seam: Seam::Exchange(|| Arc::new(DropsEmpty(Way::There))),
+        },
+        reported: &["envoyproxy/envoy#46613", "ponylang/ponyc#5644"],
+    },
+    Bug {
+        fault: Fault {
+            name: "drops-empty-answers",
+            summary: "Sends no datagram without a byte to a client.",
+            clauses: &["OWN-116"],
+            seam: Seam::Exchange(|| Arc::new(DropsEmpty(Way::Back))),
+        },
+        reported: &["envoyproxy/envoy#46613"],
+    },
+];
