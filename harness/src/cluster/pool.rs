@@ -59,9 +59,9 @@ pub enum PoolError {
 pub struct Demand {
     /// Scenarios that share one.
     pub shared: usize,
-    /// Scenarios that need one for themselves.
+    /// Scenarios that need one for themselves while others run.
     pub exclusive: usize,
-    /// The most that one of them needs at once.
+    /// The most that one scenario needs at once for itself.
     pub at_once: usize,
 }
 
@@ -83,9 +83,10 @@ pub fn layout(demand: &BTreeMap<Shape, Demand>, ports: &Ports, limit: usize) -> 
         if demand.shared > 0 && !layer_4 {
             instances.push(instance(shape.to_string(), first, false));
         }
-        // Layer 4 scenarios differ by their ports, and what one of the others has to itself the next one takes behind it.
-        let alone =
-            if layer_4 { demand.shared + demand.exclusive } else { demand.exclusive.div_ceil(ONE_BEHIND_THE_OTHER) };
+        // What one has to itself the next one takes behind it. Layer 4 scenarios differ by their ports: a few of them need not wait.
+        let alone = if layer_4 { demand.shared + demand.exclusive } else { demand.exclusive };
+        let unshared = if layer_4 { alone.min(ONE_BEHIND_THE_OTHER) } else { 0 };
+        let alone = alone.div_ceil(ONE_BEHIND_THE_OTHER).max(unshared);
         let most = if layer_4 { limit.min(permitted.len()) } else { limit };
         for index in 0..alone.min(most.max(1)).max(demand.at_once) {
             let port = if layer_4 { permitted[index % permitted.len()] } else { first };
@@ -223,6 +224,8 @@ fn addresses(dialect: &Dialect, gateway: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
     use super::*;
 
     fn names(demand: &[(&str, usize, usize)], limit: usize) -> Vec<(String, u16)> {
@@ -256,7 +259,17 @@ mod tests {
     fn layer_4_scenarios_have_ports_of_their_own() {
         let expected = [("tcp-own-0", 9000), ("tcp-own-1", 9001), ("tcp-own-2", 9002)];
         assert_eq!(names(&[("tcp", 3, 0)], 8), expected.map(|(name, port)| (name.to_owned(), port)));
-        assert_eq!(names(&[("tcp", 30, 0)], 80).len(), 11);
+        assert_eq!(names(&[("tcp", 60, 0)], 80).len(), 11);
+    }
+
+    #[rstest]
+    #[case::a_few(3, 3)]
+    #[case::as_many_as_take_turns(4, 4)]
+    #[case::more(9, 4)]
+    #[case::many(27, 7)]
+    #[case::more_than_there_may_be(60, 8)]
+    fn many_layer_4_scenarios_take_turns(#[case] scenarios: usize, #[case] gateways: usize) {
+        assert_eq!(names(&[("udp", 0, scenarios)], 8).len(), gateways);
     }
 
     #[test]

@@ -36,7 +36,7 @@ use crate::cluster::write::Writer;
 use crate::cluster::{clock, names};
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
-use crate::scenario::{MadeObject, ObjectRef, Scenario, bind};
+use crate::scenario::{Isolation, MadeObject, ObjectRef, Scenario, bind};
 
 /// What it is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -363,7 +363,8 @@ fn demand(slots: &[Slot]) -> BTreeMap<Shape, Demand> {
         for (_, shape) in &slot.job.gateways {
             let demand = demand.entry(*shape).or_default();
             if is_exclusive {
-                demand.exclusive += 1;
+                // Who has the whole cluster takes one that others had.
+                demand.exclusive += usize::from(slot.job.isolation != Isolation::Cluster);
                 demand.at_once =
                     demand.at_once.max(slot.job.gateways.iter().filter(|(_, other)| other == shape).count());
             } else {
