@@ -222,6 +222,11 @@ impl Suite {
             .chain(OTHERS.iter().map(|other| other.name.to_owned()))
     }
 
+    /// The folder that it was read from; none if it is built in.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// The implementation on the embedded target that there is for it.
     pub fn reference(&self) -> Option<Reference> {
         self.folder.is_none().then(|| Reference::of(&self.dialect)).flatten()

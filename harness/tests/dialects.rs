@@ -584,9 +584,9 @@ fn lint(dialect: &Path) -> Ended {
 
 #[rstest]
 #[case::unknown(&["run", "--dialect", "gateway-ap"], &["there is no dialect `gateway-ap`", "did you mean `gateway-api`?"])]
-#[case::no_target(&["run", "--dialect", "LAMPS"], &["nothing names a target", "--context"])]
+#[case::no_target(&["run", "--dialect", "LAMPS"], &["nothing names a target, and the dialect `lamps` has no embedded one", "--context", "`gateproof testbed --no-controller --dialect", "/dialect --kubeconfig FILE` serves the definitions of its kinds"])]
 #[case::class(&["run", "--dialect", "LAMPS", "--gateway-class", "a"], &["--gateway-class a means nothing in the dialect `lamps`"])]
-#[case::embedded(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf"], &["nothing names a target"])]
+#[case::embedded(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf"], &["--target embedded:deaf names an embedded target, and the dialect `lamps` has none"])]
 #[case::two_targets(&["run", "--dialect", "LAMPS", "--target", "embedded:deaf", "--context", "a"], &["two targets"])]
 #[case::two_plain_targets(&["run", "--dialect", "LAMPS", "--target", "embedded", "--context", "a"], &["two targets"])]
 #[case::release(&["run", "--dialect", "LAMPS", "--context", "a", "--gateway-api-version", "v1.6"], &["--gateway-api-version means nothing in the dialect `lamps`: it has no releases"])]

@@ -114,6 +114,30 @@ fn what_is_about_one_dialect_is_refused(#[case] arguments: &[&str], #[case] told
     assert!(!dir.path().join("gateproof-report").exists());
 }
 
+/// An edition is that of the dialects that have it, and who has it not is told, once.
+#[rstest]
+#[case::of_some(Some("--edition design is for what has it: kuadrant, aso; asked without it: gateway-api"))]
+#[case::of_all(None)]
+fn an_edition_is_that_of_those_that_have_it(#[case] note: Option<&str>) {
+    let dir = tempfile::tempdir().unwrap();
+    let dialects = if note.is_some() { "kuadrant,gateway-api,aso" } else { "kuadrant,aso" };
+    let design = ["--edition", "design"];
+    let listed = ["list", "scenarios", "--format", "json", "--dialect", dialects];
+    let listed = run(dir.path(), &[&listed[..], &design].concat());
+    assert_eq!(listed.code, Some(0), "{}", listed.said());
+    assert_eq!(listed.err.trim(), note.unwrap_or_default());
+    let count = |words: &[&str]| {
+        let listed = run(dir.path(), &[&["list", "scenarios", "--format", "json"], words].concat());
+        serde_json::from_str::<Value>(&listed.out).unwrap().as_array().unwrap().len()
+    };
+    for one in serde_json::from_str::<Vec<Value>>(&listed.out).unwrap() {
+        let dialect = one["dialect"].as_str().unwrap();
+        let edition: &[&str] = if dialect == "gateway-api" { &[] } else { &design };
+        let alone = count(&[&["--dialect", dialect], edition].concat());
+        assert_eq!(one["document"].as_array().unwrap().len(), alone, "{dialect}");
+    }
+}
+
 /// What is selected and what is left out goes to the dialects that have it, and one that has nothing of it is not run.
 #[test]
 fn a_run_takes_what_each_has_of_a_selection() {

@@ -1,8 +1,10 @@
 //! `--dialect NAME|DIR`: which status language the target speaks, and what it is judged by.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use super::Failure;
+use super::output::tell;
 use crate::dialects::Dialect;
 use crate::scenario::suggest;
 use crate::suite::{Suite, SuiteError};
@@ -14,7 +16,8 @@ pub(crate) struct DialectArg {
     #[arg(long = "dialect", value_name = "NAME|DIR", default_value = "gateway-api", value_delimiter = ',')]
     pub(crate) dialects: Vec<String>,
 
-    /// Edition of the dialect, where its document and what is shipped differ, such as `design`; what is shipped unless given
+    /// Edition of the dialect, where its document and what is shipped differ, such as `design`; what is shipped unless given. Of
+    /// several dialects it is that of those that have it, and the others stay as they are
     #[arg(long, value_name = "NAME")]
     pub(crate) edition: Option<String>,
 }
@@ -73,6 +76,11 @@ impl DialectArg {
         if let Some(edition) = &self.edition {
             let has_it = |suite: &Suite| suite.dialect.editions().contains(edition);
             let nobody_has_it = !each.iter().any(|(_, suite)| has_it(suite));
+            if let Some(note) = without_edition(edition, each.iter().map(|(_, suite)| &*suite.dialect)) {
+                // Some verbs ask more than once.
+                static TOLD: Once = Once::new();
+                TOLD.call_once(|| tell!("{note}"));
+            }
             for (dialect, suite) in &mut each {
                 // What none of them has is told by the first.
                 if nobody_has_it || has_it(suite) {
@@ -113,6 +121,16 @@ impl DialectArg {
     pub(crate) fn words(&self) -> Option<&str> {
         self.dialects.first().map(String::as_str).filter(|dialect| *dialect != Dialect::gateway_api().name())
     }
+}
+
+/// Which of several dialects an edition is one of and which it is not, if there are both.
+fn without_edition<'d>(edition: &str, dialects: impl Iterator<Item = &'d Dialect>) -> Option<String> {
+    let (with, without): (Vec<&Dialect>, Vec<&Dialect>) =
+        dialects.partition(|dialect| dialect.editions().iter().any(|known| known == edition));
+    let names = |all: &[&Dialect]| all.iter().map(|dialect| dialect.name().to_owned()).collect::<Vec<_>>().join(", ");
+    let (with, without) = (names(&with), names(&without));
+    let both = !with.is_empty() && !without.is_empty();
+    both.then(|| format!("--edition {edition} is for what has it: {with}; asked without it: {without}"))
 }
 
 pub(super) fn unreadable(error: SuiteError) -> Failure {

@@ -332,15 +332,30 @@ impl Target {
 
     /// The embedded target of the dialect.
     fn embedded(&self, suite: &Suite) -> Result<TargetChoice, Failure> {
-        let Some(reference) = suite.reference() else {
-            return Err(Failure::usage(
-                format!("nothing names a target, and the dialect `{}` has no embedded one", suite.dialect.name()),
-                "name the cluster with --context or --kubeconfig; `gateproof testbed --no-controller --crds FILE` serves one for a controller of yours",
-            ));
-        };
+        let Some(reference) = suite.reference() else { return Err(self.nowhere(suite)) };
         let names = behaviours(self.target.as_deref().unwrap_or(EMBEDDED))?;
         embedded::known(reference, names).map_err(|error| unknown_of(reference, error))?;
         Ok(TargetChoice::embedded(reference, names.map(str::to_owned)))
+    }
+
+    /// That a dialect without an embedded target needs a cluster, and how one is had without any at hand.
+    fn nowhere(&self, suite: &Suite) -> Failure {
+        let name = suite.dialect.name();
+        let problem = match &self.target {
+            Some(target) => format!("--target {target} names an embedded target, and the dialect `{name}` has none"),
+            None => format!("nothing names a target, and the dialect `{name}` has no embedded one"),
+        };
+        let folder = suite.folder().map(|folder| format!(" --dialect {}", folder.display())).unwrap_or_default();
+        let (option, whose) = match suite.is_undefined() {
+            true => (" --crds CRDS", "of its kinds in CRDS"),
+            false => ("", "of its kinds"),
+        };
+        let help = format!(
+            "name the cluster on which your controller runs, with --context or --kubeconfig. Without one at hand, `gateproof testbed \
+             --no-controller{folder}{option} --kubeconfig FILE` serves the definitions {whose}: start your controller against FILE, and name that \
+             with --kubeconfig"
+        );
+        Failure::usage(problem, help)
     }
 
     /// What is given, and means nothing to an embedded target that brings its own.
