@@ -1,5 +1,6 @@
 //! From text to scenarios: a tree with places, held against the table of fields, then read.
 
+mod authorities;
 mod build;
 pub(in crate::scenario) mod check;
 mod client;

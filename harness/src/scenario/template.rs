@@ -59,8 +59,11 @@ pub struct Tls {
     pub validity: Validity,
 }
 
-/// Alias of the authority that signs those which sign certificates of servers.
+/// Alias of the authority that signs those which sign certificates of servers, and whatever else says nothing of its own.
 pub const SIGNER: &str = "ca";
+
+/// Alias of an authority that nobody has to know.
+pub const STRANGER: &str = "stranger";
 
 /// When a certificate is valid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,7 +15,7 @@ use super::client::protocols;
 use super::names::Names;
 use super::read::{boolean, bounds, bounds_of, clauses, entries, integer, strings, text, texts_by_key};
 use super::tree::{Document, Key, Kind, Node};
-use super::{component, editions, expect, hold, made, made_for, probe, service};
+use super::{authorities, component, editions, expect, hold, made, made_for, probe, service};
 
 /// Reads one document; problems go to the checker.
 pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_>) -> Option<Scenario> {
@@ -39,6 +39,7 @@ pub(super) fn scenario(document: &Document, file: &str, checker: &mut Checker<'_
     let list = spec.get("steps").map(Node::list).unwrap_or_default();
     list.iter().for_each(|node| names.check_placeholders(node, checker));
     read_steps(list, None, &mut steps, &mut names, checker);
+    authorities::check(spec, checker);
     if spec.get("steps").is_some_and(|s| s.list().is_empty()) {
         checker.report(spec.mark, "a scenario without steps proves nothing".to_owned(), None);
     }

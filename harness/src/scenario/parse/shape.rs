@@ -271,7 +271,11 @@ static CERTIFICATE: Table = Table {
     fields: &[
         must("names", TEXTS, "hosts and URIs that it is for"),
         may("commonName", Shape::Text, "what its subject is called, beside these names; anything unless given"),
-        may("authority", Shape::Name, "alias of the authority that signs it, `${ca:ALIAS}`; `ca` unless given"),
+        may(
+            "authority",
+            Shape::Name,
+            "alias of the authority that signs it, which somebody trusts, or `stranger`; `ca` unless given",
+        ),
         may("expired", Shape::Bool, "true: its time is over"),
         may("future", Shape::Bool, "true: its time is to come"),
         may(

@@ -131,7 +131,11 @@ static CLIENT: Table = Table {
     conditions: false,
     one_of: &[],
     fields: &[
-        may("authority", Shape::Name, "alias of the authority that signs it, which somebody trusts, or `stranger`; `ca` unless given"),
+        may(
+            "authority",
+            Shape::Name,
+            "alias of the authority that signs it, which somebody trusts, or `stranger`; `ca` unless given",
+        ),
         may("expired", Shape::Bool, "true: its time is over"),
         may("future", Shape::Bool, "true: its time is to come"),
         may("asked", Shape::Bool, "true: who answers has to have asked for it"),
