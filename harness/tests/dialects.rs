@@ -4,14 +4,15 @@
 mod process;
 
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
-use gateproof_example_lamps::{Behaviour, run as operate};
 use process::{Ended, TestbedProcess, run};
 use rstest::rstest;
-use tokio::task::JoinHandle;
 
 /// The operator on the testbed of the page.
 const OPERATOR: &str = "KUBECONFIG=lamps.kubeconfig cargo run -p gateproof-example-lamps";
+/// Of the operator that a test starts.
+const OPERATOR_ARGUMENTS: &str = "GATEPROOF_TEST_OPERATOR";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -53,10 +54,33 @@ fn words(command: &str, kubeconfig: &Path) -> Option<Vec<String>> {
     Some(words.collect())
 }
 
-async fn operator(testbed: &TestbedProcess, behaviour: Behaviour) -> JoinHandle<kube::Result<()>> {
-    let config = kube::config::Kubeconfig::from_yaml(&testbed.credentials()).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
-    tokio::spawn(operate(kube::Client::try_from(config).unwrap(), behaviour))
+/// An operator, as a process that ends with it.
+struct Operator(Child);
+
+impl Operator {
+    /// The program of the page on a testbed, as [`the_operator_itself`].
+    fn start(testbed: &TestbedProcess, arguments: &str) -> Operator {
+        let mut operator = Command::new(std::env::current_exe().unwrap());
+        operator.args(["--exact", "the_operator_itself"]).env("KUBECONFIG", &testbed.kubeconfig);
+        let arguments = arguments.strip_prefix(" -- ").unwrap_or(arguments);
+        Operator(operator.env(OPERATOR_ARGUMENTS, arguments).spawn().unwrap())
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The main function of the example's program, in a process of its own: for whoever starts it with arguments for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_itself() {
+    if let Ok(arguments) = std::env::var(OPERATOR_ARGUMENTS) {
+        let arguments = arguments.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        gateproof_example_lamps::main(arguments.into_iter()).await.unwrap();
+    }
 }
 
 #[test]
@@ -71,25 +95,18 @@ fn the_page_shows_the_files() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_commands_of_the_page_do_what_it_shows() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+#[test]
+fn the_commands_of_the_page_do_what_it_shows() {
     let page = std::fs::read_to_string(root().join("docs/dialects.md")).unwrap();
     let mut testbed: Option<TestbedProcess> = None;
-    let mut operating: Option<JoinHandle<kube::Result<()>>> = None;
+    let mut operating: Option<Operator> = None;
     let dir = tempfile::tempdir().unwrap();
     let mut ran = 0;
     for Shown { command, answers } in shown(&page) {
         if let Some(more) = command.strip_prefix(OPERATOR) {
-            let behaviour = match more {
-                "" => Behaviour::Plain,
-                " -- --forgets-sockets" => Behaviour::ForgetsSockets,
-                other => panic!("`{other}`"),
-            };
-            if let Some(before) = operating.take() {
-                before.abort();
-            }
-            operating = Some(operator(testbed.as_ref().unwrap(), behaviour).await);
+            // One of them at a time.
+            drop(operating.take());
+            operating = Some(Operator::start(testbed.as_ref().unwrap(), more));
             continue;
         }
         if command.starts_with("gateproof testbed ") {
@@ -101,10 +118,7 @@ async fn the_commands_of_the_page_do_what_it_shows() {
         }
         let kubeconfig = testbed.as_ref().map(|testbed| testbed.kubeconfig.clone()).unwrap_or_default();
         let words = words(&command, &kubeconfig).unwrap();
-        let folder = dir.path().to_owned();
-        let ended =
-            tokio::task::spawn_blocking(move || run(&folder, &words.iter().map(String::as_str).collect::<Vec<_>>()));
-        let ended = ended.await.unwrap();
+        let ended = run(dir.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
         let said = ended.said();
         assert!(!answers.is_empty(), "{command} says nothing");
         for answer in answers {
@@ -114,6 +128,7 @@ async fn the_commands_of_the_page_do_what_it_shows() {
         ran += 1;
     }
     assert_eq!(ran, 5);
+    drop(operating);
     let record = std::fs::read_to_string(dir.path().join("gateproof-report/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["target"]["dialect"], "lamps");
@@ -623,4 +638,31 @@ fn a_target_without_the_definitions_is_told() {
     for part in ["✗ definitions", "serves no examples.gateproof.dev", "install the Lamps CRDs"] {
         assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
     }
+}
+
+/// What is about ConformanceReports says of a run of another dialect that there are none; the rest of what reads a run takes it.
+#[test]
+fn what_reads_a_run_of_another_dialect() {
+    let dir = tempfile::tempdir().unwrap();
+    let fails = ["aso-deleted-in-error", "--target", "embedded:fatal-as-warning", "--report-dir", "of"];
+    assert_eq!(run(dir.path(), &[&["run", "--dialect", "aso"], &fails[..]].concat()).code, Some(1));
+    let asked: [(&[&str], u8, &str); 7] = [
+        (
+            &["compare", "of", "published.yaml"],
+            2,
+            "is of the dialect `aso`, and ConformanceReports are of Gateway API alone",
+        ),
+        (&["submit", "of", "--output", "to"], 2, "of has no conformance-report.yaml"),
+        (&["lint", "of"], 2, "only a run of the dialect gateway-api, without --impatient"),
+        (&["diff", "of", "of"], 0, "1 scenario tested: 1 still failing."),
+        (&["verify", "of"], 0, " same"),
+        (&["requirements", "of"], 0, "aso, edition current"),
+        (&["diagnose", "of"], 0, "known faults that none of the scenarios of this run shows: "),
+    ];
+    for (words, code, told) in asked {
+        let ended = run(dir.path(), &[&["report"], words].concat());
+        assert_eq!(ended.code, Some(i32::from(code)), "{words:?}: {}", ended.said());
+        assert!(ended.said().contains(told), "{words:?}: no `{told}` in {}", ended.said());
+    }
+    assert!(!dir.path().join("to").exists());
 }

@@ -37,6 +37,29 @@ pub fn ready(socket: &str, is_there: bool, behaviour: Behaviour) -> Ready {
     Ready { status: "False", reason: "SocketNotFound", message: format!("there is no ConfigMap `{socket}`") }
 }
 
+/// The program: on the cluster of `$KUBECONFIG`, with these arguments.
+///
+/// # Errors
+/// An argument that is not known, no cluster, or a status that cannot be written.
+pub async fn main(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn std::error::Error>> {
+    // Whoever has installed one already has installed a provider too, which is all that is needed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let first = arguments.next();
+    let behaviour = match first.as_deref() {
+        None => Behaviour::Plain,
+        Some("--forgets-sockets") => Behaviour::ForgetsSockets,
+        Some(other) => return Err(unknown(other)),
+    };
+    if let Some(more) = arguments.next() {
+        return Err(unknown(&more));
+    }
+    Ok(run(Client::try_default().await?, behaviour).await?)
+}
+
+fn unknown(argument: &str) -> Box<dyn std::error::Error> {
+    format!("`{argument}` is not known; there is --forgets-sockets").into()
+}
+
 /// Answers for every Lamp of a cluster, for ever.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ use gateproof_suites::upstream_tests;
 use super::output::{self, Format, FormatArg, say};
 use super::profiles::profile_rules;
 use super::{Failure, Outcome, given};
+use crate::dialects::Dialect;
 use crate::exit_codes;
 use crate::scenario::Version;
 
@@ -34,6 +35,14 @@ pub(crate) struct Args {
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
     let record = given::read_record(&args.record)?;
+    if record.target.dialect != Dialect::gateway_api().name() {
+        let problem = format!(
+            "the run of {} is of the dialect `{}`, and ConformanceReports are of Gateway API alone",
+            args.record.display(),
+            printable(&record.target.dialect)
+        );
+        return Err(Failure::usage(problem, "`gateproof report diff` compares two runs of any dialect"));
+    }
     let file = args.published.display();
     let published = ConformanceReport::from_yaml(&given::read(&args.published)?)
         .map_err(|error| Failure::usage(format!("{file}: {error}"), "see the place named above"))?;

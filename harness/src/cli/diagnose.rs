@@ -84,15 +84,18 @@ fn lines(found: &Diagnosis) -> Vec<String> {
             found.causes.len()
         ));
     } else if found.causes.is_empty() {
-        return vec![format!("no known fault looks like these {failures} failures")];
+        lines.push(format!("no known fault looks like these {failures} failures"));
     } else {
         let near =
             format!("no known fault looks like these {failures} failures; what comes near explains {explained}:");
         lines.push(near);
     }
     lines.extend(found.causes.iter().flat_map(lines_of));
-    if !found.unexplained.is_empty() {
+    if !found.unexplained.is_empty() && !found.causes.is_empty() {
         lines.push(format!("  not explained: {}", few(&found.unexplained)));
+    }
+    if !found.fits && found.untried > 0 {
+        lines.push(format!("  known faults that none of the scenarios of this run shows: {}", found.untried));
     }
     lines
 }

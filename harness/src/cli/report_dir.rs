@@ -296,6 +296,13 @@ pub(crate) fn file_of(path: &Path, name: &str) -> Result<PathBuf, Failure> {
     let file = path.join(name);
     readable(&file)?;
     let within = if file.exists() { Vec::new() } else { directories_with(path, name) };
+    if within.is_empty() && name == CONFORMANCE && !file.exists() && path.join(RECORD).is_file() {
+        let problem = format!("{} has no {name}", path.display());
+        return Err(Failure::usage(
+            problem,
+            "only a run of the dialect gateway-api, without --impatient, writes a ConformanceReport",
+        ));
+    }
     if within.is_empty() {
         return Ok(file);
     }

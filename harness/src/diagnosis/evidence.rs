@@ -54,7 +54,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Whether a scenario passed or failed.
-    fn has_run(&self, scenario: &str) -> bool {
+    pub(super) fn has_run(&self, scenario: &str) -> bool {
         self.passed.contains(scenario) || self.failed.contains_key(scenario)
     }
 

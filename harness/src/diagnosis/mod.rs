@@ -41,6 +41,8 @@ pub struct Diagnosis {
     pub causes: Vec<Cause>,
     /// Scenarios and rules that failed and that none of them explains.
     pub unexplained: Vec<String>,
+    /// Of how many of the known faults nothing can be said, since no scenario that shows them came to a verdict.
+    pub untried: usize,
 }
 
 /// A way to behave that explains failures.
@@ -82,7 +84,9 @@ impl Diagnosis {
             chosen.truncate(NEAR);
         }
         let explained = explained(&chosen);
+        let is_untried = |fault: &&KnownFault| !shown_by.of(fault.name).iter().any(|one| seen.has_run(&one.scenario));
         Some(Diagnosis {
+            untried: faults.iter().filter(is_untried).count(),
             failures: all.len(),
             explained: explained.len(),
             fits,

@@ -126,6 +126,17 @@ fn causes_are_few_and_explain_most(#[case] failed: &[(&str, &str, &str)], #[case
     assert_eq!(found.failures, found.explained + found.unexplained.len());
 }
 
+/// Who runs a part can be told of a part of the faults.
+#[rstest]
+#[case::all(&["a", "d"], 0)]
+#[case::those_of_d(&["a", "b", "e"], 2)]
+#[case::all_of_them(&["e"], 4)]
+fn faults_that_no_scenario_of_the_run_shows_are_counted(#[case] run: &[&str], #[case] untried: usize) {
+    let failed = run.iter().map(|name| scenario(name, &[("e.1", &["Q"])])).collect();
+    let found = Diagnosis::of(&record(failed, vec![]), &FAULTS, &ShownBy::parse(TABLE).unwrap()).unwrap();
+    assert_eq!(found.untried, untried);
+}
+
 #[test]
 fn what_cannot_be_told_apart_is_said_together() {
     assert_eq!(looks(&[("d", "d.1", "Z")]).unwrap().causes[0].alike, ["twin"]);
