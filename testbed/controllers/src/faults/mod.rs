@@ -238,6 +238,8 @@ pub fn catalogue() -> &'static [Fault] {
             overlooked::FAULTS,
             overlooked::traffic::FAULTS,
             narrow::FAULTS,
+            narrow::grants::FAULTS,
+            narrow::routes::FAULTS,
             narrow::traffic::FAULTS,
         ];
         made_up.concat().into_iter().chain(bugs::faults()).collect()

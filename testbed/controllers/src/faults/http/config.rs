@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 
-use gateproof_proxy::config::{BackendTarget, Filter, PathMatch, Protocol, RouteId};
+use gateproof_proxy::config::{BackendTarget, Filter, Protocol, Route, RouteId};
 use serde_json::Value;
 
 use super::super::{
     Fault, Seam,
     tools::{drop_field, each, filters, hosts, keep_of_rules, rules, serve, serve_from, virtual_hosts},
+    v1_7::is_of_calls,
 };
 use crate::snapshot::{Kind, Snapshot};
 
@@ -61,6 +62,13 @@ fn edit_slices(snapshot: &mut Snapshot, of: &[(String, String, Value)], change: 
             change(slice, port);
         }
     });
+}
+
+/// Whether the rule of an HTTPRoute or GRPCRoute that this one is made of has a name.
+pub(in crate::faults) fn is_named(snapshot: &Snapshot, rule: &Route) -> bool {
+    let kind = if is_of_calls(rule) { Kind::GrpcRoute } else { Kind::HttpRoute };
+    let route = snapshot.get(kind, &rule.id.namespace, &rule.id.name);
+    route.is_some_and(|route| route.raw["spec"]["rules"][rule.id.rule]["name"].is_string())
 }
 
 fn mirrors(list: &[Filter]) -> Vec<Filter> {
@@ -241,14 +249,7 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| {
             serve(|seen, config| {
                 for host in hosts(config) {
-                    host.routes.retain(|rule| {
-                        let is_named = |kind: Kind| {
-                            let route = seen.snapshot.get(kind, &rule.id.namespace, &rule.id.name);
-                            route.is_some_and(|route| route.raw["spec"]["rules"][rule.id.rule]["name"].is_string())
-                        };
-                        let is_call = rule.matches.iter().any(|one| matches!(one.path, PathMatch::Rpc { .. }));
-                        !is_named(if is_call { Kind::GrpcRoute } else { Kind::HttpRoute })
-                    });
+                    host.routes.retain(|rule| !is_named(seen.snapshot, rule));
                 }
             })
         }),

@@ -1,6 +1,8 @@
 //! Mistakes with one sort of thing alone, where others make the like of them with every sort: each is the first to show one
 //! thing that a scenario asks for.
 
+pub(super) mod grants;
+pub(super) mod routes;
 pub(super) mod traffic;
 
 use std::collections::BTreeMap;
@@ -84,10 +86,10 @@ fn name_ports_of_sections(snapshot: &mut Snapshot) {
     });
 }
 
-/// Takes the TCPRoutes of its namespace for attached to the HTTP listeners of a Gateway.
-fn attach_streams_to_http(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+/// Takes the routes of one kind for attached to the listeners of a Gateway in their namespace that speak this protocol.
+fn attach(seen: Seen<'_>, statuses: &mut [StatusUpdate], kind: Kind, protocol: &str) {
     let mut attached: Vec<(ObjectKey, String)> = Vec::new();
-    for update in statuses.iter_mut().filter(|update| update.kind == Kind::TcpRoute) {
+    for update in statuses.iter_mut().filter(|update| update.kind == kind) {
         let own = update.key.namespace.clone();
         for parent in parents(std::slice::from_mut(update)) {
             let of = &parent.parent_ref;
@@ -96,12 +98,12 @@ fn attach_streams_to_http(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
                 continue;
             }
             let section = of.section_name.as_deref();
-            let http = written_listeners(seen.snapshot, &own, &of.name)
-                .filter(|one| one["protocol"] == "HTTP")
+            let all = written_listeners(seen.snapshot, &own, &of.name)
+                .filter(|one| one["protocol"] == protocol)
                 .filter_map(|one| one["name"].as_str())
                 .filter(|name| section.is_none_or(|section| section == *name));
             let before = attached.len();
-            attached.extend(http.map(|name| (ObjectKey::new(&own, &of.name), name.to_owned())));
+            attached.extend(all.map(|name| (ObjectKey::new(&own, &of.name), name.to_owned())));
             if attached.len() > before {
                 set(&mut parent.conditions, "Accepted", Truth::True, "Accepted");
             }
@@ -265,7 +267,13 @@ pub(super) const FAULTS: &[Fault] = &[
             "blind:TCPRouteInvalidNonTCPListener.1",
             "upstream:TCPRouteInvalidNonTCPListener",
         ],
-        seam: Seam::Statuses(|| say(|seen, statuses| attach_streams_to_http(seen, statuses))),
+        seam: Seam::Statuses(|| say(|seen, statuses| attach(seen, statuses, Kind::TcpRoute, "HTTP"))),
+    },
+    Fault {
+        name: "attaches-tlsroutes-to-https",
+        summary: "Accepts a TLSRoute at the HTTPS listeners of a Gateway, and counts it there.",
+        clauses: &["GEP1364-35", "upstream:TLSRouteInvalidNoMatchingListener"],
+        seam: Seam::Statuses(|| say(|seen, statuses| attach(seen, statuses, Kind::TlsRoute, "HTTPS"))),
     },
     Fault {
         name: "resolves-authorities-by-their-names",

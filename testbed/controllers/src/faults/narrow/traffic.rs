@@ -1,9 +1,9 @@
 //! Those of such mistakes that are made with traffic, while status says what is right.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use gateproof_proxy::{
-    config::{Config, Hostname},
+    config::{Config, Filter, Hostname, RequestRedirect, Route},
     exchange::{MatchOutcome, RequestHead},
     routing::Routing,
 };
@@ -14,9 +14,10 @@ use crate::{
         Fault, Seam,
         bugs::routing::rank_by_longest_name,
         exchange::Finds,
+        http::config::is_named,
         policies::has_authorities,
         tls::{alone, has_one_route},
-        tools::{Memory, drop_field, each, hosts, serve, serve_from, serve_past},
+        tools::{Memory, drop_field, each, filters, hosts, serve, serve_from, serve_past},
         v1_7::{hide_broader, is_of_calls},
     },
     snapshot::{Kind, ObjectKey, Snapshot},
@@ -41,8 +42,8 @@ fn miss_late_grants(memory: &mut Memory, snapshot: &mut Snapshot, kind: Kind, na
     });
 }
 
-/// Puts what grants that are gone said to UDPRoutes back.
-fn keep_grants_to_datagrams(memory: &mut Memory, snapshot: &mut Snapshot) {
+/// Puts what grants that are gone said to routes of this kind back.
+fn keep_grants(memory: &mut Memory, snapshot: &mut Snapshot, name: &str) {
     let there = snapshot.all(Kind::ReferenceGrant);
     memory.objects.extend(there.map(|grant| ((Kind::ReferenceGrant, grant.key()), Arc::clone(grant))));
     for ((kind, key), grant) in &memory.objects {
@@ -51,7 +52,7 @@ fn keep_grants_to_datagrams(memory: &mut Memory, snapshot: &mut Snapshot) {
         }
         let mut kept = (*grant.raw).clone();
         if let Some(from) = kept.pointer_mut("/spec/from").and_then(Value::as_array_mut) {
-            from.retain(|one| one["kind"] == "UDPRoute");
+            from.retain(|one| one["kind"] == name);
         }
         if let Err(error) = snapshot.put(*kind, kept) {
             tracing::error!(%error, "the fault made an unreadable grant");
@@ -116,6 +117,34 @@ fn rank_at_named_listeners(request: &RequestHead, routing: &Routing<'_>, found: 
     }
 }
 
+/// Redirects with another status where one is asked for, and the filter is meant.
+fn redirect(config: &mut Config, (asked, given): (u16, u16), is_meant: fn(&RequestRedirect) -> bool) {
+    for filter in filters(config).flatten() {
+        if let Filter::RequestRedirect(redirect) = filter
+            && redirect.status == asked
+            && is_meant(redirect)
+        {
+            redirect.status = given;
+        }
+    }
+}
+
+/// Leaves of the rules of an HTTPRoute that have names the last.
+fn serve_last_named(snapshot: &Snapshot, config: &mut Config) {
+    for host in hosts(config) {
+        let is_meant = |rule: &Route| !is_of_calls(rule) && is_named(snapshot, rule);
+        let mut last: BTreeMap<ObjectKey, usize> = BTreeMap::new();
+        for id in host.routes.iter().filter(|rule| is_meant(rule)).map(|rule| &rule.id) {
+            let latest = last.entry(ObjectKey::new(&id.namespace, &id.name)).or_default();
+            *latest = id.rule.max(*latest);
+        }
+        host.routes.retain(|rule| {
+            let of_route = last.get(&ObjectKey::new(&rule.id.namespace, &rule.id.name));
+            !is_meant(rule) || of_route == Some(&rule.id.rule)
+        });
+    }
+}
+
 pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "forwards-no-requests-by-late-grants",
@@ -137,7 +166,49 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "forwards-datagrams-by-former-grants",
         summary: "Forwards the datagrams of a UDPRoute on after its grant is gone.",
         clauses: &["blind:UDPRouteReferenceGrant.1"],
-        seam: Seam::Config(|| serve_past(keep_grants_to_datagrams)),
+        seam: Seam::Config(|| serve_past(|memory, snapshot| keep_grants(memory, snapshot, "UDPRoute"))),
+    },
+    Fault {
+        name: "forwards-requests-by-former-grants",
+        summary: "Forwards the requests of an HTTPRoute on after its grant is gone.",
+        clauses: &["GEP1364-50", "IMPL-42", "upstream:HTTPRouteReferenceGrant"],
+        seam: Seam::Config(|| serve_past(|memory, snapshot| keep_grants(memory, snapshot, "HTTPRoute"))),
+    },
+    Fault {
+        name: "leaves-named-calls-out",
+        summary: "Serves no rule of a GRPCRoute that has a name.",
+        clauses: &["upstream:GRPCRouteNamedRule"],
+        seam: Seam::Config(|| {
+            serve(|seen, config| {
+                for host in hosts(config) {
+                    host.routes.retain(|rule| !is_of_calls(rule) || !is_named(seen.snapshot, rule));
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "serves-the-last-named-rule",
+        summary: "Serves of the rules of an HTTPRoute that have names the last alone, as if each were in place of the one before.",
+        clauses: &["blind:HTTPRouteNamedRule.1", "upstream:HTTPRouteNamedRule"],
+        seam: Seam::Config(|| serve(|seen, config| serve_last_named(seen.snapshot, config))),
+    },
+    Fault {
+        name: "redirects-with-302-to-other-hosts",
+        summary: "Redirects with 302 instead of 301 where the filter names a host.",
+        clauses: &["upstream:HTTPRouteRedirectHostAndStatus"],
+        seam: Seam::Config(|| serve(|_, config| redirect(config, (301, 302), |to| to.hostname.is_some()))),
+    },
+    Fault {
+        name: "redirects-with-302-instead-of-307",
+        summary: "Redirects with 302 where the filter asks for 307.",
+        clauses: &["upstream:HTTPRoute307Redirect"],
+        seam: Seam::Config(|| serve(|_, config| redirect(config, (307, 302), |_| true))),
+    },
+    Fault {
+        name: "redirects-with-301-instead-of-308",
+        summary: "Redirects with 301 where the filter asks for 308.",
+        clauses: &["upstream:HTTPRoute308Redirect"],
+        seam: Seam::Config(|| serve(|_, config| redirect(config, (308, 301), |_| true))),
     },
     Fault {
         name: "encrypts-services-of-several-encrypted-ports",
