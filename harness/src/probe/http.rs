@@ -22,6 +22,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::attempt::{self, broken};
 use super::kept::{Content, Open, Sender};
+use super::spelled::{Spelled, spell};
 use super::tap::{Seen, Tap};
 use super::{Client, Prober, REQUEST_HEADER, grpc, tls, websocket};
 use crate::cluster::clock;
@@ -49,13 +50,14 @@ pub(super) async fn attempt(
     client: &Client,
 ) -> Exchange {
     let end = clock::now() + prober.budget + asked_for(&request.target);
-    let (wire, others) = match wires(request, &exchange.id) {
+    let (mut wire, others) = match wires(request, &exchange.id) {
         Ok(wires) => wires,
         Err(error) => {
             exchange.error = Some(ProbeError::Unreachable(error));
             return exchange;
         }
     };
+    let own = spell(&mut wire, request);
     let (mut seen, mut status) = (Seen::default(), None);
     let answered = async {
         // Over HTTP/1.1 those who come meanwhile wait for the answer, or they would open connections of their own.
@@ -71,7 +73,7 @@ pub(super) async fn attempt(
                         seen = open.seen.clone();
                         open
                     }
-                    None => connect(prober, (request, client), &mut exchange, &seen, end).await?,
+                    None => connect(prober, (request, client, None), &mut exchange, &seen, end).await?,
                 };
                 match open.shared() {
                     Some(shared) => prober.kept.keep(name, shared),
@@ -79,7 +81,7 @@ pub(super) async fn attempt(
                 }
                 open
             }
-            None => connect(prober, (request, client), &mut exchange, &seen, end).await?,
+            None => connect(prober, (request, client, own), &mut exchange, &seen, end).await?,
         };
         exchange.connected_to = open.peer;
         exchange.certificate.clone_from(&open.certificate);
@@ -135,10 +137,11 @@ fn asked_for(target: &str) -> Duration {
     target.split_once('?').map_or(Duration::ZERO, |(_, query)| conduct::takes(query).min(LONGEST_ASKED))
 }
 
-/// A fresh connection, with TLS if the request is over it. Who is at its other end is noted even if nothing comes of it.
+/// A fresh connection, with TLS if the request is over it, over which these bytes go out if there are some. Who is at its other end is
+/// noted even if nothing comes of it.
 async fn connect(
     prober: &Prober,
-    (request, client): (&HttpRequest, &Client),
+    (request, client, own): (&HttpRequest, &Client, Option<Bytes>),
     exchange: &mut Exchange,
     seen: &Seen,
     end: Instant,
@@ -146,25 +149,25 @@ async fn connect(
     let Connection { stream, peer } = attempt::connect(prober, &request.host, request.port, end).await?;
     exchange.connected_to = peer;
     let stream = Tap::wire(stream, seen.clone());
-    let to = |certificate, alpn, http2| To { peer, certificate, alpn, http2, seen: seen.clone() };
+    let to = |certificate, alpn, http2| To { peer, certificate, alpn, http2, own, seen: seen.clone() };
     let title_case = request.headers.iter().any(|(name, _)| name.chars().any(|c| c.is_ascii_uppercase()));
     let Some(name) = &request.tls_server_name else {
         return open(stream, to(None, None, request.http2), request, title_case).await;
     };
     let name = tls::server_name(name)?;
-    let (own, is_asked) = match (&request.client, &client.pair) {
+    let (connector, is_asked) = match (&request.client, &client.pair) {
         (None, _) => {
             let is_plain = request.without.is_empty() && request.alpn.is_empty();
             ((!is_plain).then(|| tls::of_request(request)), None)
         }
         (Some(_), Some(pair)) => {
-            let (own, is_asked) = tls::of_client(pair, request).map_err(ProbeError::Unreachable)?;
-            (Some(own), Some(is_asked))
+            let (connector, is_asked) = tls::of_client(pair, request).map_err(ProbeError::Unreachable)?;
+            (Some(connector), Some(is_asked))
         }
         (Some(_), None) => return Err(ProbeError::Unreachable("the client has no certificate".to_owned())),
     };
     let known = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
-    let stream = own.as_ref().unwrap_or(known).connect(name.clone(), stream).await;
+    let stream = connector.as_ref().unwrap_or(known).connect(name.clone(), stream).await;
     let failed = |error: std::io::Error| {
         attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Handshake(error.to_string()))
     };
@@ -184,6 +187,8 @@ struct To {
     certificate: Option<PeerCertificate>,
     alpn: Option<String>,
     http2: bool,
+    /// What goes out over HTTP/1.1 in place of the request.
+    own: Option<Bytes>,
     seen: Seen,
 }
 
@@ -329,7 +334,7 @@ async fn open<S>(stream: S, to: To, request: &HttpRequest, title_case: bool) -> 
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let To { peer, certificate, alpn, http2, seen } = to;
+    let To { peer, certificate, alpn, http2, own, seen } = to;
     if http2 {
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         builder.max_header_list_size(LONGEST_HEADERS);
@@ -341,7 +346,7 @@ where
     }
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.title_case_headers(title_case);
-    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let (sender, connection) = builder.handshake(TokioIo::new(Spelled::new(stream, own))).await.map_err(broken)?;
     let sender = Sender::Http1(sender);
     let is_websocket = request.messages.is_some();
     let task = tokio::spawn(async move {

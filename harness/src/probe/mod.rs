@@ -5,6 +5,7 @@ mod grpc;
 mod http;
 mod kept;
 mod pieces;
+mod spelled;
 mod stream;
 mod tap;
 mod tcp;

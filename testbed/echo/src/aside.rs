@@ -1,5 +1,6 @@
 //! What goes out over HTTP/1.1 around an answer and is no part of what the server is given to send: an interim answer before it,
-//! trailers behind it, whether the client asked for them or not, and the first frame of a WebSocket in one piece with the head.
+//! trailers behind it, whether the client asked for them or not, and the first frame of a WebSocket in one piece with the head. And what
+//! comes in that the server would refuse, or forget: lengths that contradict each other.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,6 +12,7 @@ use http::{HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::GREETING;
+use crate::lengths::Heads;
 
 /// How a body ends that is sent in chunks, behind the end of the line before it.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
@@ -47,6 +49,8 @@ struct Aside {
     change: Option<Change>,
     /// How many bytes need not go out any more: what goes out before them has them in it.
     replaced: usize,
+    /// Where the connection is that requests come over.
+    heads: Heads,
 }
 
 enum Change {
@@ -78,6 +82,11 @@ impl Asides {
     /// The answer, which is one of HTTP/1.0, goes out as one of HTTP/1.1.
     pub fn end_with_connection(&self) {
         self.lock().change = Some(Change::Version);
+    }
+
+    /// A request has come whole, and the head of the next one follows.
+    pub fn next(&self) {
+        self.lock().heads.next();
     }
 
     /// The first frame of a WebSocket goes out with the head of the answer that opens it.
@@ -146,7 +155,10 @@ impl<S: AsyncWrite + Unpin> WithAsides<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for WithAsides<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        self.asides.lock().heads.read(&mut buffer.filled_mut()[before..]);
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -31,6 +31,7 @@ use crate::conduct::{self, Rehearsal};
 use crate::filler::filler;
 use crate::identity::Identity;
 use crate::journal::Entry;
+use crate::lengths;
 use crate::tls::{self, Agreed, Arrived};
 use crate::{HEADER_TIME, REQUEST_HEADER, TOKEN_HEADER, delay, grpc, websocket};
 
@@ -123,6 +124,9 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         let (backend, agreed, asides) = (Arc::clone(&backend), agreed.clone(), asides.clone());
         async move {
             let mut response = answer(&backend, (peer, agreed.as_deref()), request, &asides).await?;
+            if !has_streams && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                asides.next();
+            }
             // Whoever switches protocols keeps the connection.
             if once && !has_streams && response.status() != StatusCode::SWITCHING_PROTOCOLS {
                 response.headers_mut().append(CONNECTION, HeaderValue::from_static("close"));
@@ -170,7 +174,8 @@ async fn answer(
         return Ok(plain(StatusCode::BAD_REQUEST, "this port speaks HTTP within TLS only"));
     }
     let on_upgrade = hyper::upgrade::on(&mut request);
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    lengths::tell(&mut parts.headers);
     if let Some(response) = journal_endpoint(backend, &parts) {
         return Ok(response);
     }

@@ -447,3 +447,42 @@ async fn trailers_stand_behind_the_last_chunk_alone() {
     let (status, headers, body) = send(&echo, head).await;
     assert_eq!((status, headers.get("trailer"), body.as_str()), (StatusCode::OK, None, ""));
 }
+
+/// What a backend says of its answer's request, of lengths and body.
+async fn told_of(stream: &mut BufReader<TcpStream>) -> Value {
+    let (mut line, mut length) = (String::new(), 0);
+    while stream.read_line(&mut line).await.unwrap() > 2 {
+        if let Some(told) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = told.trim().parse().unwrap();
+        }
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.unwrap();
+    let told: Value = serde_json::from_slice(&body).unwrap();
+    json!([told["headers"]["Content-Length"], told["headers"]["Transfer-Encoding"], told["bodyLength"]])
+}
+
+/// One that contradicts itself is taken all the same, and what it says of its length is told; so is the one behind it.
+#[tokio::test]
+async fn all_is_told_that_a_request_says_of_its_length() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+    let body = "\ncontent-length: 1\r\ncontent-length: 2\r\n";
+    for (sent, told) in [
+        ("Content-Length: 5\r\nContent-Length: 9\r\n\r\nhello".to_owned(), json!([["5", "9"], null, 5])),
+        ("Content-Length:\r\n\r\n".to_owned(), json!([[""], null, 0])),
+        (
+            "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n".to_owned(),
+            json!([["3"], ["chunked"], 5]),
+        ),
+        (
+            "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n5\r\nhello\r\n0\r\n\r\n".to_owned(),
+            json!([["3"], ["chunked"], 5]),
+        ),
+        (format!("Content-Length: {}\r\n\r\n{body}", body.len()), json!([[body.len().to_string()], null, body.len()])),
+    ] {
+        stream.write_all(format!("POST / HTTP/1.1\r\nHost: a.test\r\n{sent}").as_bytes()).await.unwrap();
+        assert_eq!(told_of(&mut stream).await, told, "{sent}");
+    }
+}

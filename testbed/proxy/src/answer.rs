@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gateproof_echo::lengths::Wrong;
 use http::header::{CONTENT_TYPE, HOST, LOCATION, UPGRADE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
@@ -58,6 +59,11 @@ impl Client {
             Err(reason) => return Ok(text(StatusCode::BAD_REQUEST, reason)),
         };
         let exchange = &self.shared.exchange;
+        let wrong = Wrong::of(&head.headers);
+        if let Some(wrong) = wrong.filter(|wrong| exchange.refuses(&head, *wrong)) {
+            let refused = last(text(StatusCode::BAD_REQUEST, wrong.why()));
+            return exchange.on_response(&head, refused).await.ok_or(Dropped);
+        }
         if let Some(host) = routing.host_of(&head).filter(|host| !host.before.is_empty())
             && let Err(refused) = authorize::all(&self.shared, &host.before, &mut head, &mut request).await
         {
@@ -70,6 +76,7 @@ impl Client {
                 own(&head, StatusCode::MISDIRECTED_REQUEST, "the host belongs to another listener than the server name")
             }
         };
+        let response = if wrong.is_some() { last(response) } else { response };
         exchange.on_response(&head, response).await.ok_or(Dropped)
     }
 
@@ -322,6 +329,12 @@ fn failure(head: &RequestHead, route: &CompiledRoute, status: StatusCode, reason
 /// An answer of our own, in the protocol that the client speaks.
 fn own(head: &RequestHead, status: StatusCode, reason: &str) -> Response<Body> {
     if grpc::is_grpc(&head.headers) { grpc::answer(status, reason) } else { text(status, reason) }
+}
+
+/// The last answer of its connection: nobody knows for sure where the next request would begin (RFC 9112, sections 6.1 and 6.3).
+fn last(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 fn text(status: StatusCode, reason: &str) -> Response<Body> {

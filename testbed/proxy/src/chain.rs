@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gateproof_echo::lengths::Wrong;
 use http::request::Parts;
 use http::{Request, Response};
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
-use crate::exchange::{BackendChoice, Connection, Exchange, Hello, MatchOutcome, Passage, RequestHead, TcpChoice, Way};
+use crate::exchange::{
+    BackendChoice, Connection, Exchange, Hello, MatchOutcome, Passage, Plain, RequestHead, TcpChoice, Way,
+};
 use crate::routing::Routing;
 use crate::stream::{Stream, Upgraded};
 
@@ -31,6 +34,12 @@ impl Exchange for Chain {
         previous: &[Arc<Compiled>],
     ) -> Arc<Compiled> {
         self.0.iter().fold(Arc::clone(current), |chosen, one| one.choose_config(connection, &chosen, previous))
+    }
+
+    fn refuses(&self, request: &RequestHead, wrong: Wrong) -> bool {
+        let plain = Plain.refuses(request, wrong);
+        // The one that does otherwise decides.
+        self.0.iter().map(|one| one.refuses(request, wrong)).find(|refuses| *refuses != plain).unwrap_or(plain)
     }
 
     fn on_route(&self, request: &RequestHead, routing: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {

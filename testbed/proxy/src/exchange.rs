@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gateproof_echo::lengths::Wrong;
 use http::request::Parts;
 use http::{Request, Response};
 
@@ -131,6 +132,11 @@ pub trait Exchange: Send + Sync + 'static {
         _previous: &[Arc<Compiled>],
     ) -> Arc<Compiled> {
         Arc::clone(current)
+    }
+
+    /// Whether a request is refused that says of its length what nobody can go by, or what nobody has to.
+    fn refuses(&self, _request: &RequestHead, wrong: Wrong) -> bool {
+        wrong != Wrong::BesideChunks
     }
 
     /// What the matcher's finding becomes.

@@ -90,7 +90,9 @@ fn curl(request: &HttpRequest, scheme: &str, to: &str) -> Option<String> {
         && request.among.is_empty()
         && request.without.is_empty()
         && request.client.is_none();
-    if !is_plain || request.absolute || request.host_header {
+    // A length of its own would go out beside the one given, or in place of it.
+    let is_spelled = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    if !is_plain || is_spelled || request.absolute || request.host_header {
         return None;
     }
     let mut words: Vec<String> = ["curl", "-i", "--path-as-is"].map(str::to_owned).to_vec();

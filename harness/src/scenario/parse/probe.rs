@@ -16,7 +16,7 @@ use super::service::count_of;
 use super::shape::{GRPC, METHODS, WEBSOCKET};
 use super::shares::{copies, margin, shares};
 use super::tree::{Kind, Mark, Node};
-use super::turns::{empty, flows, greeted, in_two, sent, trailing, turns, two_records, waiting};
+use super::turns::{empty, flows, greeted, in_two, sent, spelled, trailing, turns, two_records, waiting};
 use crate::log::Message;
 
 /// How many bytes a datagram may hold: the answer has a line in front of them.
@@ -175,6 +175,7 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         checker.report(given.mark, "`absolute` has no meaning over HTTP/2".to_owned(), None);
     }
     waiting(node, http2, checker);
+    spelled(node, http2, checker);
     if let Some(given) = node.get("among").filter(|_| !http2) {
         let help = Some("add `http2: true`".to_owned());
         checker.report(given.mark, "over HTTP/1.1 requests follow each other".to_owned(), help);

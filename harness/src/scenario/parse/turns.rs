@@ -104,6 +104,23 @@ pub(super) fn waiting(node: &Node, http2: bool, checker: &mut Checker<'_>) {
     }
 }
 
+/// What stands in the way of a length that goes out as it is given.
+pub(super) fn spelled(node: &Node, http2: bool, checker: &mut Checker<'_>) {
+    let headers = node.get("headers").map(Node::entries).unwrap_or_default();
+    let given = |name: &str| headers.iter().find(|(key, _)| key.name.eq_ignore_ascii_case(name));
+    let Some((length, _)) = given("content-length") else { return };
+    if http2 {
+        let help = Some("leave it out: its frames say how long a body is".to_owned());
+        checker.report(length.mark, "`Content-Length` over HTTP/2".to_owned(), help);
+    }
+    let beside = ["over", "alpn", "trailers", "websocket"];
+    let keys = node.entries().iter().filter(|(key, _)| beside.contains(&key.name.as_str()));
+    for (key, _) in keys.chain(given("expect")) {
+        let help = Some("such a request is the only one of its connection, and goes out as it stands".to_owned());
+        checker.report(key.mark, format!("`{}` beside `Content-Length`", key.name), help);
+    }
+}
+
 /// What follows the body of a request: only one whose length is untold has anything behind it.
 pub(super) fn trailing(node: &Node, has_messages: bool, checker: &mut Checker<'_>) -> IndexMap<String, Vec<String>> {
     let Some((key, trailers)) = node.entries().iter().find(|(key, _)| key.name == "trailers") else {

@@ -8,6 +8,7 @@ use gateproof_proxy::{
     compiled::CompiledRoute,
     config::BackendTarget,
     exchange::{BackendChoice, Connection, Exchange, RequestHead, TcpChoice},
+    lengths::Wrong,
     stream::Stream,
 };
 use http::{
@@ -180,7 +181,22 @@ impl Exchange for LowerCase {
     }
 }
 
+/// Refuses whatever says of its length what it need not.
+struct RefusesLengths;
+
+impl Exchange for RefusesLengths {
+    fn refuses(&self, _: &RequestHead, _: Wrong) -> bool {
+        true
+    }
+}
+
 pub(super) const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "refuses-lengths-beside-chunks",
+        summary: "Answers 400 to a request that has both a Content-Length and chunks.",
+        source: "RFC 9112, 6.1: a server may reject such a request, or go by its Transfer-Encoding alone.",
+        place: Place::Exchange(|| Arc::new(RefusesLengths)),
+    },
     Variant {
         name: "writes-header-names-in-lower-case",
         summary: "Writes the names of all headers in lower case, in requests and in answers, over HTTP/1 too.",

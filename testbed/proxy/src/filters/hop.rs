@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use gateproof_echo::lengths;
 use http::header::{CONNECTION, COOKIE, HOST, TE, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -26,6 +27,7 @@ pub fn strip(headers: &mut HeaderMap) {
     for name in HOP_BY_HOP {
         headers.remove(name);
     }
+    headers.remove(lengths::ASIDE);
     headers.remove(TE);
     if trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));

@@ -9,6 +9,7 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use super::heads::WithHeads;
 use crate::answer::Client;
 
 /// Serves HTTP/1.1 or HTTP/2, as the client begins, until it ends. After `closing` what is under way is finished and
@@ -25,7 +26,7 @@ where
         let client = Arc::clone(&client);
         async move { client.answer(request).await }
     });
-    let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
+    let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(WithHeads::new(stream)), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = closing.cancelled() => {

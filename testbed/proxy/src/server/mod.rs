@@ -1,6 +1,7 @@
 //! Taking connections and serving them.
 
 pub mod accept;
+mod heads;
 pub mod http;
 pub mod tcp;
 pub mod tls;

@@ -365,6 +365,34 @@ fn names_of_protocols_are_as_long_as_a_handshake_has_room_for() {
 #[case("probe: {get: \"http://${host}/\", flows: 2, expect: {backend: echo}}", "`flows` is for UDP")]
 #[case("probe: {udp: gw, flows: 2, expect: noAnswer}", "`flows` without a backend that answers them")]
 #[case("probe: {udp: gw, flows: 2, expect: {shares: {echo: 1}}}", "`flows` without a backend that answers them")]
+#[case(
+    "probe: {put: \"http://${host}/\", headers: {content-length: \"3\"}, http2: true, expect: {status: 400}}",
+    "`Content-Length` over HTTP/2"
+)]
+#[case(
+    "probe: {grpc: \"http://${host}/a.B/C\", headers: {Content-Length: \"3\"}, expect: {backend: echo}}",
+    "`Content-Length` over HTTP/2"
+)]
+#[case(
+    "probe: {put: \"http://${host}/\", headers: {Content-Length: [\"3\", \"4\"]}, over: kept, expect: {status: 400}}",
+    "`over` beside `Content-Length`"
+)]
+#[case(
+    "probe: {put: \"https://${host}/\", headers: {Content-Length: \"\"}, alpn: [h2, http/1.1], expect: {status: 400}}",
+    "`alpn` beside `Content-Length`"
+)]
+#[case(
+    "probe: {put: \"http://${host}/\", headers: {Content-Length: \"3\", Transfer-Encoding: chunked}, trailers: {a: b}, expect: {status: 400}}",
+    "`trailers` beside `Content-Length`"
+)]
+#[case(
+    "probe: {websocket: \"http://${host}/ws\", headers: {Content-Length: \"3\"}, expect: {status: 400}}",
+    "`websocket` beside `Content-Length`"
+)]
+#[case(
+    "probe: {put: \"http://${host}/\", headers: {Content-Length: \"3\", Expect: 100-continue}, body: abc, expect: {status: 400}}",
+    "`Expect` beside `Content-Length`"
+)]
 #[case("probe: {tcp: gw, empty: true, expect: {backend: echo}}", "`empty` is for UDP")]
 #[case("probe: {get: \"http://${host}/\", empty: true, expect: {backend: echo}}", "`empty` is for UDP")]
 #[case("probe: {udp: gw, empty: true, expect: noAnswer}", "`empty` without a backend that answers")]

@@ -28,6 +28,7 @@ mod interim;
 mod judging;
 mod leaving;
 mod leftovers;
+mod lengths;
 mod literals;
 mod losing_listeners;
 mod making;
@@ -130,6 +131,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         redirects::BUGS,
         interim::BUGS,
         flows::BUGS,
+        lengths::BUGS,
     ];
     all.into_iter().flatten()
 }

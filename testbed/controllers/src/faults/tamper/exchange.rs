@@ -12,6 +12,7 @@ use gateproof_proxy::{
     config::{BackendTarget, BackendTls, Filter, PeerName},
     exchange::{BackendChoice, Connection, Exchange, MatchOutcome, RequestHead, TcpChoice},
     grpc,
+    lengths::ASIDE,
     routing::Routing,
     stream::{Stream, Upgraded},
 };
@@ -371,6 +372,10 @@ fn spoil_head(parts: &mut Parts, wrong: &WrongAnswer) {
             }
         }
         WrongAnswer::ForwardedHost(host) => set(&mut parts.headers, HOST.as_str(), Some(host)),
+        // Another length would cut the body, so that more would be wrong.
+        WrongAnswer::ForwardedHeader(name, value) if name == CONTENT_LENGTH.as_str() => {
+            set(&mut parts.headers, ASIDE.as_str(), value.as_deref());
+        }
         WrongAnswer::ForwardedHeader(name, value) => set(&mut parts.headers, name, value.as_deref()),
         _ => {}
     }
