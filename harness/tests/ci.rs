@@ -273,6 +273,8 @@ fn every_verb_has_its_page() {
     ] {
         let page = read(&dir.path().join("pages").join(format!("{name}.1")));
         assert!(page.contains(part), "no `{part}` in {name}");
+        let head = page.lines().find(|line| line.starts_with(".TH")).unwrap();
+        assert!(head.contains(concat!("\"gateproof ", env!("CARGO_PKG_VERSION"))), "{head}");
     }
     let one = run(dir.path(), &["man", "report", "diff"]);
     assert_eq!(one.out, read(&dir.path().join("pages/gateproof-report-diff.1")));

@@ -49,7 +49,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
     let mut text = Vec::new();
-    let made = Man::new(command.clone()).render(&mut text);
+    // A verb has no version of its own.
+    let made = Man::new(command.clone()).source(concat!("gateproof ", env!("CARGO_PKG_VERSION"))).render(&mut text);
     made.map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
     Ok(text)
 }
