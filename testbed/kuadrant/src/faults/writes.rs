@@ -1,10 +1,29 @@
 //! Mistakes of writing, of time, and of definitions.
 
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::good;
 use crate::object::{Kind, text};
 use crate::seam::{Fault, Seam};
+
+/// When each object was written the last time, of who would write for ever: a flood is another mistake.
+#[derive(Default)]
+struct Pace(BTreeMap<String, Instant>);
+
+impl Pace {
+    /// Whether an object may be written again, since that was so long ago; if so, the last time is now.
+    fn is_due(&mut self, live: &Value, pace: Duration) -> bool {
+        let (now, uid) = (Instant::now(), text(live, "/metadata/uid"));
+        let is_due = self.0.get(uid).is_none_or(|last| now - *last >= pace);
+        if is_due {
+            self.0.insert(uid.to_owned(), now);
+        }
+        is_due
+    }
+}
 
 pub(super) const FAULTS: &[Fault] = &[
     write!(
@@ -41,35 +60,44 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }
     ),
-    write!(
-        "edits-entries-of-others",
-        "Takes a condition out of the parents that others wrote.",
-        ["KUADRANT-INV-10"],
-        |_, status| {
-            for parent in status.get_mut("parents").and_then(Value::as_array_mut).into_iter().flatten() {
-                if parent["controllerName"] != crate::status::CONTROLLER_NAME
-                    && let Some(all) = parent["conditions"].as_array_mut()
-                {
-                    all.retain(|one| one["type"] != "ResolvedRefs");
+    Fault {
+        name: "edits-entries-of-others",
+        summary: "Takes a condition out of the parents that others wrote.",
+        clauses: &["KUADRANT-INV-10"],
+        seam: Seam::Restless(|| {
+            let mut pace = Pace::default();
+            Box::new(move |live, status| {
+                let parents = status.get_mut("parents").and_then(Value::as_array_mut).into_iter().flatten();
+                let of_others = parents.filter(|parent| parent["controllerName"] != crate::status::CONTROLLER_NAME);
+                let to_edit: Vec<_> = of_others
+                    .filter_map(|parent| parent["conditions"].as_array_mut())
+                    .filter(|all| all.iter().any(|one| one["type"] == "ResolvedRefs"))
+                    .collect();
+                if !to_edit.is_empty() && pace.is_due(live, Duration::from_millis(20)) {
+                    to_edit.into_iter().for_each(|all| all.retain(|one| one["type"] != "ResolvedRefs"));
                 }
-            }
-        }
-    ),
-    write!(
-        "amplifies-messages",
-        "Writes the old message before the new one, so that it grows.",
-        ["KUADRANT-INV-12", "KUADRANT-INV-11", "KUADRANT-19"],
-        |live, status| {
-            for one in status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
-                if one["reason"] == "TargetNotFound"
-                    && let Some(before) = crate::object::condition(&live["status"], "Accepted")
-                    && text(before, "/message").len() < 4096
-                {
-                    one["message"] = format!("again: {}", text(before, "/message")).into();
+            })
+        }),
+    },
+    Fault {
+        name: "amplifies-messages",
+        summary: "Writes the old message before the new one, so that it grows.",
+        clauses: &["KUADRANT-INV-12", "KUADRANT-INV-11", "KUADRANT-19"],
+        seam: Seam::Restless(|| {
+            let mut pace = Pace::default();
+            Box::new(move |live, status| {
+                let before = crate::object::condition(&live["status"], "Accepted").map(|one| text(one, "/message"));
+                let all = status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten();
+                for one in all.filter(|one| one["reason"] == "TargetNotFound") {
+                    if let Some(before) = before.filter(|before| before.len() < 4096) {
+                        // Whoever wants a moment's rest gets it.
+                        let grows = pace.is_due(live, Duration::from_millis(300));
+                        one["message"] = if grows { format!("again: {before}") } else { before.to_owned() }.into();
+                    }
                 }
-            }
-        }
-    ),
+            })
+        }),
+    },
     Fault {
         name: "accepts-tls-after-certificate-events",
         summary: "Accepts a TLSPolicy in conflict as soon as a Certificate changes.",
