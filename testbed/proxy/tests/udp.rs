@@ -55,6 +55,9 @@ async fn every_datagram_of_a_flow_goes_to_one_backend_and_its_answer_back() {
         let (first, _) = ask(&socket, b"id 0").await;
         for datagram in [&b""[..], b"id 1\n\xff\0", &[b"id 2\n", &[b'z'; 60_000][..]].concat()] {
             assert_eq!(ask(&socket, datagram).await, (first.clone(), datagram.to_vec()));
+            if datagram.is_empty() {
+                assert_eq!(socket.recv(&mut [0; 9]).await.unwrap(), 0, "it is answered as it came, too");
+            }
         }
         seen.insert(first);
     }
