@@ -175,7 +175,9 @@ async fn answer(
     }
     let on_upgrade = hyper::upgrade::on(&mut request);
     let (mut parts, body) = request.into_parts();
-    lengths::tell(&mut parts.headers);
+    if parts.version <= Version::HTTP_11 {
+        lengths::tell(&mut parts.headers);
+    }
     if let Some(response) = journal_endpoint(backend, &parts) {
         return Ok(response);
     }
