@@ -175,6 +175,7 @@ struct Disturber {
     way: Way,
     seed: u64,
     steps: AtomicU32,
+    gaps: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Disturber {
@@ -195,6 +196,8 @@ impl Bystander for Disturber {
             // Once: what is drawn would begin anew.
             Way::Watches(disturbance) if step == 0 => trouble.disturb(disturbance, HARNESS, self.seed),
             Way::Gaps => {
+                // Steps of several scenarios come at once, and each would end the gap that another waits for.
+                let _one = self.gaps.lock().await;
                 let before = trouble.disturbed();
                 trouble.disturb(Disturbance::Expired, HARNESS, self.seed);
                 while trouble.disturbed() == before {
@@ -255,8 +258,8 @@ async fn disturbed(way: Way, seed: u64, fault: Option<&str>, selection: &[String
         Way::Refuses(..) | Way::Cut | Way::Forgets => 4.0,
         _ => 2.0,
     };
-    let steps = AtomicU32::new(0);
-    options.bystander = Some(Arc::new(Disturber { testbed: Arc::clone(&testbed), way, seed, steps }));
+    let (steps, gaps) = Default::default();
+    options.bystander = Some(Arc::new(Disturber { testbed: Arc::clone(&testbed), way, seed, steps, gaps }));
     let output = run(options, selected(selection), &mut Silent).await.unwrap();
     let own = testbed.requests().into_iter().filter(|counted| counted.user_agent.starts_with(HARNESS));
     let trouble = testbed.server().trouble();
