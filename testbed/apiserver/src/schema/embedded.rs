@@ -22,26 +22,17 @@ pub(crate) fn check(map: &Map<String, Value>, path: &Path<'_>, causes: &mut Vec<
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::super::CompiledSchema;
-
-    fn schema() -> CompiledSchema {
-        let template = json!({
-            "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
-        });
-        CompiledSchema::compile(&json!({"type": "object", "properties": {"template": template}})).unwrap()
-    }
+    use super::super::tests::embedding;
 
     #[rstest]
     #[case(json!({"a": "b"}), &["template.apiVersion", "template.kind"])]
     #[case(json!({"apiVersion": "v1", "kind": ""}), &["template.kind"])]
     #[case(json!({"apiVersion": "v1", "kind": "Pod"}), &[])]
     fn embedded_resources_say_what_they_are(#[case] template: Value, #[case] expected: &[&str]) {
-        let causes = schema().validate(&json!({"template": template}), None);
+        let causes = embedding().validate(&json!({"template": template}), None);
         let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
         assert_eq!(fields, expected);
     }

@@ -28,20 +28,11 @@ pub(crate) fn malformed_metadata(node: &Node, value: &Value, path: &Path<'_>) ->
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use rstest::rstest;
     use serde_json::json;
 
-    use super::super::CompiledSchema;
+    use super::super::tests::embedding;
     use super::*;
-
-    fn schema() -> CompiledSchema {
-        let template = json!({
-            "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
-        });
-        CompiledSchema::compile(&json!({"type": "object", "properties": {"template": template}})).unwrap()
-    }
 
     #[rstest]
     #[case(json!({"metadata": {"labels": {"a": 1}}}), Some("metadata.labels.a"))]
@@ -49,7 +40,7 @@ mod tests {
     #[case(json!({"template": {"metadata": {"labels": null}}}), None)]
     #[case(json!({"template": 1}), None)]
     fn metadata_has_types(#[case] object: Value, #[case] expected: Option<&str>) {
-        let found = malformed_metadata(schema().root(), &object, &Path::ROOT);
+        let found = malformed_metadata(embedding().root(), &object, &Path::ROOT);
         assert_eq!(found.map(|cause| cause.field).as_deref(), expected);
     }
 }

@@ -13,6 +13,14 @@ fn with_field(field: Value) -> CompiledSchema {
     CompiledSchema::compile(&json!({"type": "object", "properties": {"spec": spec}})).unwrap()
 }
 
+/// An object with a resource within it.
+pub(super) fn embedding() -> CompiledSchema {
+    let template = json!({
+        "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+    });
+    CompiledSchema::compile(&json!({"type": "object", "properties": {"template": template}})).unwrap()
+}
+
 fn object(value: Value) -> Value {
     json!({"apiVersion": "a/v1", "kind": "K", "metadata": {"name": "n"}, "spec": {"f": value}})
 }
