@@ -55,18 +55,18 @@ pub async fn vary(
     let looks = futures::stream::iter(trials.iter().map(|(variant, scenarios)| async move {
         // A target that could not be tested on a busy machine is looked at again as well.
         let Ok((runs, found)) = with(plan, variant, scenarios.to_vec(), None).await else {
+            watcher.ran(variant.name, scenarios.len());
             return (variant, None, scenarios.to_vec(), Vec::new());
         };
         let (doubtful, blamed): (Vec<Blamed>, Vec<Blamed>) =
             found.into_iter().partition(|one| scenarios.iter().any(|scenario| scenario.name == one.by));
         let is_doubtful = |scenario: &&Scenario| doubtful.iter().any(|one| one.by == scenario.name);
         let again: Vec<Scenario> = scenarios.iter().filter(is_doubtful).cloned().collect();
-        if again.is_empty() {
-            watcher.ran(variant.name, blamed.len());
-        }
+        watcher.ran(variant.name, blamed.len() + again.len());
         (variant, Some(runs), again, blamed)
     }));
-    let looks: Vec<_> = looks.buffer_unordered(plan.targets.max(1)).collect().await;
+    let looks: Vec<_> = looks.buffer_unordered(at_once(plan.targets, trials)).collect().await;
+    watcher.planned(looks.iter().filter(|(_, _, again, _)| !again.is_empty()).count());
     let mut varied = Varied::default();
     for (variant, mut runs, again, mut blamed) in looks {
         if !again.is_empty() {
@@ -79,6 +79,15 @@ pub async fn vary(
         varied.blamed.extend(blamed);
     }
     Ok(varied)
+}
+
+/// More scenarios than that keep a core busy by themselves, where few mostly wait.
+const MANY: usize = 100;
+
+/// Targets at once. What the machine is too busy for is looked at again, one variant after another, and that takes longest of all.
+fn at_once(targets: usize, trials: &[(KnownVariant, Arc<[Scenario]>)]) -> usize {
+    let are_many = trials.iter().any(|(_, scenarios)| scenarios.len() > MANY);
+    if are_many { targets.div_ceil(4).max(1) } else { targets.max(1) }
 }
 
 /// How many scenarios ran, and what is complained of, on a target for each group of scenarios that no other one is right for.
