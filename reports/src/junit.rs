@@ -9,6 +9,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use crate::known::{KnownFailureRecord, KnownState};
 use crate::record::{Outcome, RunRecord, ScenarioRecord, Severity};
 use crate::terminal;
+use crate::words::counted;
 
 /// The record as JUnit XML. Inconclusive is an `error`, late a `failure`; known failures, not supported and skipped are
 /// `skipped` with their reason, so that no reader of the file takes them for success. CI systems fail a job for a `failure`,
@@ -92,7 +93,7 @@ fn contract_suite(record: &RunRecord) -> TestSuite {
             status
         } else if rule.fails() {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_type("contract").set_message(format!("{} breaches", rule.breaches.len()));
+            status.set_type("contract").set_message(counted(rule.breaches.len(), "breach", "breaches"));
             let lines = rule.breaches.iter().map(|b| format!("{} {} {}: {}", b.scenario, b.object, b.path, b.seen));
             status.set_description(lines.collect::<Vec<_>>().join("\n"));
             status

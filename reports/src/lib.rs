@@ -22,3 +22,4 @@ pub mod requirements;
 pub mod terminal;
 pub mod trace;
 pub mod trend;
+pub mod words;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::record::{Outcome, RunRecord, Severity};
+use crate::words::counted;
 use crate::{reproduce, terminal};
 
 /// How many bytes of a text that others chose are shown. One object of a cluster may have more of it than GitHub shows of a whole summary.
@@ -14,6 +15,11 @@ const COMMANDS: usize = 900_000;
 
 /// The record as Markdown. Text from the target is shown as code: it can hold anything.
 pub fn render(record: &RunRecord) -> String {
+    render_with(record, &[])
+}
+
+/// The same with what the failures look like, line by line.
+pub fn render_with(record: &RunRecord, diagnosis: &[String]) -> String {
     let mut out = String::new();
     let target = &record.target;
     let _ = writeln!(out, "# Gateproof: {}\n", code(&target.name));
@@ -72,12 +78,23 @@ pub fn render(record: &RunRecord) -> String {
     if left_out > 0 {
         let _ = writeln!(out, "\n{left_out} more did not pass, or are not well: report.html has all of them.");
     }
+    looks_like(&mut out, diagnosis);
     if let Some(line) = terminal::outside_profiles(record) {
         let _ = writeln!(out, "\n{}", code(&line));
     }
     stale(&mut out, record);
     again(&mut out, record);
     out
+}
+
+/// Which mistake it may be, indented as it is told: in such a block nothing is markup.
+fn looks_like(out: &mut String, diagnosis: &[String]) {
+    if !diagnosis.is_empty() {
+        let _ = writeln!(out, "\nWhat it looks like:\n");
+    }
+    for line in diagnosis {
+        let _ = writeln!(out, "    {}", terminal::printable(line));
+    }
 }
 
 /// Entries of the file of known failures that have to be changed.
@@ -122,7 +139,11 @@ fn contract(out: &mut String, record: &RunRecord) -> usize {
         }
         let first = &rule.breaches[0];
         let place = code(&format!("{} {}", first.object, first.path));
-        let why = format!("{} breaches, first: {place}: {}", rule.breaches.len(), cell(&first.seen));
+        let often = match rule.breaches.len() {
+            1 => String::new(),
+            count => format!("{count} breaches, first: "),
+        };
+        let why = format!("{often}{place}: {}", cell(&first.seen));
         let (mark, why) = match &rule.known {
             Some(reason) => ("KNOWN FAILURE", code(reason)),
             None if rule.severity == Severity::Failure => ("FAILED", why),
@@ -143,7 +164,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let kept = &text[..text.floor_char_boundary(LONGEST)];
-    Cow::Owned(format!("{kept}… ({} bytes more)", text.len() - kept.len()))
+    Cow::Owned(format!("{kept}… ({} more)", counted(text.len() - kept.len(), "byte", "bytes")))
 }
 
 /// A text that others chose, as code: within it nothing is a link, an image, HTML, a mention or a number of an issue, neither to
@@ -207,5 +228,14 @@ mod tests {
             assert!(text.contains(&format!("\n{} more did not pass", count - rows)), "{rows} rows");
         }
         assert!(!render(&failed(3, "x")).contains("more did not pass"));
+    }
+
+    #[test]
+    fn what_it_looks_like_is_no_markup() {
+        let lines = ["it behaves as under one of them:".to_owned(), "  a: <b>\nnews\u{1b}".to_owned()];
+        let text = render_with(&failed(1, "x"), &lines);
+        let told = "\nWhat it looks like:\n\n    it behaves as under one of them:\n      a: <b>\\nnews\\u{1b}\n\n";
+        assert!(text.contains(told), "{text}");
+        assert!(!render(&failed(1, "x")).contains("looks like"));
     }
 }

@@ -47,7 +47,7 @@ pub enum MergeError {
         parts: usize,
     },
     /// A scenario is in several parts, or fewer scenarios are there than were selected.
-    #[error("the parts have {found} scenarios, and {selected} were selected")]
+    #[error("of {selected} scenarios that were selected the parts have {found}")]
     Incomplete {
         /// How many there are.
         found: usize,

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::known::{KnownFailureRecord, KnownState};
 use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
 use crate::reproduce;
+use crate::words::counted;
 
 /// Text that came from a target, safe to print: what could steer a terminal or turn the direction of text around is
 /// written as an escape, line ends too, so that no message can pass for lines of ours.
@@ -80,13 +81,13 @@ fn describe(finding: &Finding, file: &str) -> String {
         printable(&finding.expectation),
         printable(file),
         finding.line,
-        finding.stage,
+        printable(&finding.stage),
         finding.at_ms
     );
     let _ = writeln!(out, "    expected: {}", printable(&finding.expected));
     let _ = writeln!(out, "    saw:      {}", printable(&finding.seen));
     if !finding.clauses.is_empty() {
-        let _ = writeln!(out, "    clause:   {}", finding.clauses.join(", "));
+        let _ = writeln!(out, "    clause:   {}", printable(&finding.clauses.join(", ")));
     }
     out
 }
@@ -96,7 +97,7 @@ pub fn contract(rule: &ContractRecord) -> String {
     const SHOWN: usize = 3;
     let mut out = String::new();
     let mark = if rule.severity == Severity::Failure { "FAILED" } else { "WARNING" };
-    let _ = writeln!(out, "{mark} {} [{}]", rule.name, rule.clauses.join(", "));
+    let _ = writeln!(out, "{mark} {} [{}]", printable(&rule.name), printable(&rule.clauses.join(", ")));
     for breach in rule.breaches.iter().take(SHOWN) {
         let _ =
             writeln!(out, "  {} {}: {}", printable(&breach.object), printable(&breach.path), printable(&breach.seen));
@@ -169,10 +170,10 @@ pub fn summary_with(record: &RunRecord, further: &str) -> String {
     let broken = record.contract.iter().filter(|r| r.severity == Severity::Failure && !r.breaches.is_empty()).count();
     let _ = writeln!(
         out,
-        "{}{further} in {:.2} s; contract: {} rules held, {} broken",
+        "{}{further} in {:.2} s; contract: {} held, {} broken",
         counts(record),
         std::time::Duration::from_millis(record.duration_ms).as_secs_f64(),
-        record.contract.len() - broken,
+        counted(record.contract.len() - broken, "rule", "rules"),
         broken
     );
     out

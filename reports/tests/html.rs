@@ -5,10 +5,11 @@ mod made_up;
 mod support;
 
 use base64::Engine as _;
-use gateproof_report::diff::{Gate, Side, diff};
+use gateproof_report::diff::{self, Gate, Side, diff};
 use gateproof_report::html::{About, Evidence, Object, PAGE, Page, without_news};
 use gateproof_report::known::KnownState;
-use gateproof_report::record::{Outcome, RunRecord};
+use gateproof_report::record::{Finding, Outcome, RunRecord, Severity};
+use gateproof_report::{annotations, markdown, terminal};
 use made_up::{evidence, page, run, varied, with_hostile_names};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -243,4 +244,43 @@ fn what_else_the_first_sentence_says(#[case] edit: fn(&mut RunRecord), #[case] t
     let mut record = run(2);
     edit(&mut record);
     assert_eq!(verdict(&record), (tone.to_owned(), text.to_owned()));
+}
+
+/// The same with something that steers a terminal in every text but the words that a record chooses from.
+fn steering(record: &RunRecord) -> RunRecord {
+    fn edit(key: &str, value: &mut Value) {
+        match value {
+            Value::String(text) if !["outcome", "severity", "state"].contains(&key) => {
+                text.push_str("\u{1b}[2K\u{202e}\n::x")
+            }
+            Value::Array(all) => all.iter_mut().for_each(|one| edit(key, one)),
+            Value::Object(fields) => fields.iter_mut().for_each(|(name, one)| edit(name, one)),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(record).unwrap();
+    edit("", &mut value);
+    serde_json::from_value(value).unwrap()
+}
+
+/// Whoever is sent a record, and has it told, is told of it and of nothing else.
+#[test]
+fn a_record_of_others_steers_nobodys_terminal() {
+    let mut record = varied();
+    record.scenarios[1].findings = vec![Finding { severity: Severity::Warning, ..made_up::finding("late") }];
+    record.outside_profiles = vec!["scenario-0001".to_owned()];
+    let theirs = steering(&record);
+    let [before, here] = [&record, &theirs].map(|one| Side::of([one]).unwrap());
+    let news = diff(&before, &here, &Gate::default());
+    for (what, text) in [
+        ("summary", terminal::summary(&theirs)),
+        ("markdown", markdown::render(&theirs)),
+        ("annotations", annotations::render(&theirs)),
+        ("diff", diff::render(&news)),
+    ] {
+        assert!(text.contains("scenario-0000"), "{what} {text}");
+        let before = |at: usize| &text[text.floor_char_boundary(at.saturating_sub(80))..at];
+        assert_eq!(text.find(['\u{1b}', '\u{202e}']).map(before), None, "{what}");
+        assert!(!text.contains("\n::x"), "{what}: {text}");
+    }
 }

@@ -49,7 +49,7 @@ async fn first_screen(browser: &mut Browser) {
         "GATEWAY-HTTP",
         "RefNotPermitted",
         "our #123: mirrors are dropped under load",
-        "it behaves as under 1 of the known faults",
+        "it behaves as under one of the known faults",
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
@@ -230,7 +230,7 @@ async fn attempts(browser: &mut Browser, page: &str) {
     let attempts = browser.text(".attempts").await;
     assert!(attempts.starts_with("1 of 3 failed:"), "{attempts}");
     assert_eq!(browser.value("document.querySelectorAll('.attempt').length").await, json!(3));
-    assert_eq!(browser.text(".rest summary").await, "1 more follow from it");
+    assert_eq!(browser.text(".rest summary").await, "1 more follows from it");
     assert_eq!(browser.value("document.querySelector('.rest').open").await, json!(false));
     browser.value("document.querySelectorAll('.attempt')[2].click()").await;
     browser.until("document.querySelector('#detail h2').textContent === 'repeated#3'").await;
@@ -254,6 +254,7 @@ async fn copies(browser: &mut Browser) {
         "seen:     ResolvedRefs=True",
         "GEP1364-50 (MUST): A reference into another namespace",
         "Status of HTTPRoute/gp-abc123-ns/route then:",
+        "reason: ResolvedRefs",
         "gateproof run scenario-0000 --target embedded:deaf",
     ] {
         assert!(copied.as_str().unwrap().contains(part), "{part} is not in {copied}");
@@ -366,8 +367,8 @@ async fn what_exists_is_bounded() {
     browser.open(&page, "").await;
     let cuts = browser.value("JSON.parse(document.getElementById('data').textContent).cuts").await;
     let told = format!(
-        "{} that did not pass have their outline only, or less, for want of room; {} have all; \
-         of those that passed, {} have an outline and {} have none.",
+        "of those that did not pass, for {} there is an outline or less, for want of room, and for {} there is all; \
+         of those that passed, for {} there is an outline, and for {} there is none.",
         cuts["shortened"], cuts["whole"], cuts["passed"], cuts["passedWithout"]
     );
     assert!(browser.text("#detail").await.contains(&told), "{told}");
@@ -417,6 +418,7 @@ async fn what_exists_is_bounded() {
 async fn news_are_told() {
     let Some(mut browser) = Browser::start().await else { return };
     let (mut before, here) = (varied(), varied());
+    before.date = "2026-11-19T10:00:00Z".to_owned();
     before.scenarios[0].outcome = Outcome::Passed;
     before.scenarios[0].findings.clear();
     let news = diff(&Side::of([&before]).unwrap(), &Side::of([&here]).unwrap(), &Gate::default());
@@ -425,6 +427,7 @@ async fn news_are_told() {
     browser.open(&page, "").await;
     let told = browser.text(".news").await;
     assert!(told.starts_with("News against the baseline") && told.contains("1 newly failing"), "{told}");
+    assert!(told.contains("2026-11-20T10:00:00Z against the run of 2026-11-19T10:00:00Z"), "{told}");
     let marked = "[...document.querySelectorAll('.row:has(.new) .name')].map((one) => one.textContent)";
     assert_eq!(browser.value(marked).await, json!(["scenario-0000"]));
     content(&browser);
@@ -557,12 +560,25 @@ async fn another_run_is_dropped_in() {
     let news = browser.text(".news").await;
     assert!(news.starts_with("later.json against this run") && news.contains("1 newly failing"), "{news}");
     // Whatever else it is, it says so, and the page stays.
-    let mut other = varied();
-    other.target.dialect = "aso".to_owned();
-    let other = json!(other).to_string();
-    for (text, why) in [("{", "JSON"), ("{}", "no record of a run"), (&*other, "of another dialect, aso")] {
+    let edited = |edit: fn(&mut Value)| {
+        let mut record = json!(varied());
+        edit(&mut record);
+        record.to_string()
+    };
+    let cut = page(&before);
+    for (text, why) in [
+        ("{".to_owned(), "JSON"),
+        ("{}".to_owned(), "no record of a run"),
+        (cut[..cut.floor_char_boundary(cut.len() / 2)].to_owned(), "JSON"),
+        (edited(|record| record["target"]["dialect"] = json!("aso")), "of another dialect, aso"),
+        (edited(|record| record["format"] = json!(2)), "of format 2, and this page of format 1"),
+        (edited(|record| record["scenarios"][3] = Value::Null), "a scenario or rule in it is none"),
+        (edited(|record| record["scenarios"][3]["outcome"] = json!("toString")), "a scenario or rule in it is none"),
+        (edited(|record| record["scenarios"][3] = record["scenarios"][2].clone()), "a scenario is there twice"),
+        (edited(|record| record["scenarios"][0]["findings"] = json!([null])), "it cannot be compared"),
+    ] {
         browser.open(&page(&here), "").await;
-        browser.value(&drop("x.json", text)).await;
+        browser.value(&drop("x.json", &text)).await;
         browser.until("document.querySelector('[role=alert]') !== null").await;
         let alert = browser.text("[role=alert]").await;
         assert!(alert.starts_with("x.json: ") && alert.contains(why), "{alert}");

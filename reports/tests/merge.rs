@@ -74,9 +74,9 @@ fn a_whole_run_is_its_only_part() {
 #[case::doubled_far_apart(vec![part(1, 2, &["a", "c"]), part(2, 2, &["b", "d"]), part(1, 2, &["a", "c"])], "part 1/2 is there twice: dir-1 and dir-3")]
 #[case::no_part(vec![record(vec![]), part(1, 1, &["a"])], "dir-1 is no part of a run: it was not run with --shard")]
 #[case::of_another_number(vec![part(1, 2, &["a"]), part(2, 3, &["b"])], "dir-2 is no part of the run that dir-1 is of: the number of parts is 3, not 2")]
-#[case::cut(vec![part(1, 2, &["a"]), part(2, 2, &["b", "d"])], "the parts have 3 scenarios, and 4 were selected")]
-#[case::same_scenarios(vec![part(1, 2, &["a", "b"]), part(2, 2, &["b", "a"])], "the parts have 2 scenarios, and 4 were selected")]
-#[case::too_many(vec![part(1, 2, &["a", "c", "e"]), part(2, 2, &["b", "d"])], "the parts have 5 scenarios, and 4 were selected")]
+#[case::cut(vec![part(1, 2, &["a"]), part(2, 2, &["b", "d"])], "of 4 scenarios that were selected the parts have 3")]
+#[case::same_scenarios(vec![part(1, 2, &["a", "b"]), part(2, 2, &["b", "a"])], "of 4 scenarios that were selected the parts have 2")]
+#[case::too_many(vec![part(1, 2, &["a", "c", "e"]), part(2, 2, &["b", "d"])], "of 4 scenarios that were selected the parts have 5")]
 fn what_is_not_all_of_one_run_is_told(#[case] records: Vec<RunRecord>, #[case] expected: &str) {
     assert_eq!(refused(records), expected);
 }

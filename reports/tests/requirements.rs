@@ -171,7 +171,7 @@ fn what_is_said_often_is_told_in_short() {
     for part in [
         "met 5 times, in a, b, c and 2 more\n",
         "not seen: it stopped, in a, b, c and 2 more\n",
-        "2 clauses: 1 not seen, 1 held; 1 of them are shown\n",
+        "2 clauses: 1 not seen, 1 held; 1 of them is shown\n",
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::side::{Side, State};
 use super::{Change, Diff};
+use crate::words::counted;
 
 /// One rule of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,19 +95,30 @@ impl Gate {
 impl Rule {
     fn judge(self, diff: &Diff, here: &Side<'_>) -> Ruling {
         let scenarios = |change| diff.scenarios.iter().filter(move |one| one.change == change);
-        let none_of = |count: usize, what: &str| (count == 0, format!("{count} {what}"));
+        let none_of = |count: usize, one: &str, several: &str| (count == 0, counted(count, one, several));
+        let both = |failing: usize, rules: usize| {
+            let rules_of = counted(rules, "rule", "rules");
+            format!("{} and {rules_of} of the contract fail", counted(failing, "scenario", "scenarios"))
+        };
         let (held, found) = match self {
             Rule::NewFailures => {
                 let failing = scenarios(Change::NewlyFailing).filter(|one| !one.known).count();
                 let rules = diff.contract.iter().filter(|one| one.change == Change::NewlyFailing && !one.known).count();
-                (failing + rules == 0, format!("{failing} scenarios and {rules} rules of the contract fail newly"))
+                (failing + rules == 0, format!("{} newly", both(failing, rules)))
             }
-            Rule::NewFlakes => none_of(scenarios(Change::NewlyFlaky).count(), "scenarios are newly flaky"),
+            Rule::NewFlakes => {
+                let flaky = scenarios(Change::NewlyFlaky).count();
+                none_of(flaky, "scenario is newly flaky", "scenarios are newly flaky")
+            }
             Rule::FewerScenarios => {
-                none_of(scenarios(Change::NoLongerTested).count(), "scenarios are no longer tested")
+                let gone = scenarios(Change::NoLongerTested).count();
+                none_of(gone, "scenario is no longer tested", "scenarios are no longer tested")
             }
-            Rule::DroppedFeatures => none_of(diff.features_dropped.len(), "features are claimed no longer"),
-            Rule::Slower => none_of(diff.slower.len(), "stages or steps take longer"),
+            Rule::DroppedFeatures => {
+                let dropped = diff.features_dropped.len();
+                none_of(dropped, "feature is claimed no longer", "features are claimed no longer")
+            }
+            Rule::Slower => none_of(diff.slower.len(), "stage or step takes longer", "stages or steps take longer"),
             Rule::Failures => {
                 let fails = |name: &&str| {
                     matches!(here.state(name), State::Failed | State::Flaky) && !here.fails_only_as_known(name)
@@ -119,12 +131,11 @@ impl Rule {
                     .filter(|rule| rule.fails())
                     .map(|rule| &*rule.name)
                     .collect();
-                let found = format!("{failing} scenarios and {} rules of the contract fail", rules.len());
-                (failing + rules.len() == 0, found)
+                (failing + rules.len() == 0, both(failing, rules.len()))
             }
             Rule::AtLeast(count) => {
                 let tested = diff.tested[1];
-                (tested >= count, format!("{tested} scenarios are tested"))
+                (tested >= count, counted(tested, "scenario is tested", "scenarios are tested"))
             }
         };
         Ruling { rule: self.name(), held, found }

@@ -140,6 +140,8 @@ pub struct Circumstance {
 pub struct Diff {
     /// How many runs there are on each side.
     pub runs: [usize; 2],
+    /// When the last run of each side began, RFC 3339: what is new came between the two.
+    pub dates: [String; 2],
     /// How many scenarios came to a verdict on each side.
     pub tested: [usize; 2],
     /// What it comes to, in sentences.
@@ -181,6 +183,7 @@ pub fn diff(before: &Side<'_>, here: &Side<'_>, gate: &Gate) -> Diff {
     let (had, has) = (features(first), features(last));
     let mut diff = Diff {
         runs: [before.runs().len(), here.runs().len()],
+        dates: [first.date.clone(), last.date.clone()],
         tested: [before.tested(), here.tested()],
         summary: Vec::new(),
         circumstances: circumstances(first, last),

@@ -1,6 +1,7 @@
 //! What a comparison comes to, in sentences whose numbers add up.
 
 use super::{Change, Diff};
+use crate::words::counted;
 
 /// What the scenarios of now came to, how many of those before are missing, and what became of the rules of the status
 /// contract, if anything did: these are counted apart, since a scenario is tested and a rule is checked.
@@ -51,8 +52,4 @@ pub(super) fn of_both(scenarios: usize, rules: usize) -> String {
 fn listed(count: impl Fn(Change) -> usize) -> Vec<String> {
     let counts = Change::ALL.map(|change| (count(change), change.words()));
     counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")).collect()
-}
-
-fn counted(count: usize, one: &str, several: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { several })
 }

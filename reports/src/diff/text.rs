@@ -6,10 +6,17 @@ use super::slower::Slower;
 use super::summary::of_both;
 use super::{Change, Changed, ChangedRule, Diff};
 use crate::terminal::printable;
+use crate::words::counted;
 
 /// The whole, in lines. Nothing is said of what is as it was.
 pub fn render(diff: &Diff) -> String {
     let mut out = String::new();
+    let [before, here] = diff.dates.each_ref().map(|date| printable(date));
+    let runs = match diff.runs[0] {
+        1 => format!("the run of {before}"),
+        count => format!("{count} runs, the last of {before}"),
+    };
+    let _ = writeln!(out, "{here} against {runs}");
     for one in &diff.circumstances {
         let _ = writeln!(out, "{}: was {}, is {}", one.what, printable(&one.before), printable(&one.here));
     }
@@ -46,7 +53,7 @@ pub fn render(diff: &Diff) -> String {
 fn scenario(out: &mut String, one: &Changed) {
     let known = if one.known { ", as is known" } else { "" };
     let often = if one.executions.iter().any(|count| *count > 1) {
-        format!(" ({} executions, {} before)", one.executions[1], one.executions[0])
+        format!(" ({}, {} before)", counted(one.executions[1], "execution", "executions"), one.executions[0])
     } else {
         String::new()
     };

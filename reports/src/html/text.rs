@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::words::counted;
+
 /// JSON as it may stand in an element of HTML: nothing in it opens or closes one, or is a comment.
 pub(super) fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string(value)?;
@@ -17,7 +19,7 @@ pub(super) fn clip(value: &mut Value, longest: usize) -> usize {
             let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
             let rest = text.len() - end;
             text.truncate(end);
-            text.push_str(&format!("… ({rest} bytes more)"));
+            text.push_str(&format!("… ({} more)", counted(rest, "byte", "bytes")));
             1
         }
         Value::Array(all) => all.iter_mut().map(|one| clip(one, longest)).sum(),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::causes::Cause;
 use crate::conformance::ProfileRule;
 use crate::record::{Outcome, RunRecord, repeat_of};
+use crate::words::counted;
 
 /// What a run came to, in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,17 +47,13 @@ pub(super) fn sentence(record: &RunRecord, causes: &[Cause]) -> Sentence {
         text.push(format!("{passed} of {} passed, and nothing failed newly.", scenarios(tested)));
     }
     if rules > 0 {
-        text.push(format!("{rules} {} of the status contract {} broken.", plural(rules, "rule"), are(rules)));
+        text.push(format!("{} of the status contract {} broken.", counted(rules, "rule", "rules"), are(rules)));
     }
     if known > 0 {
         text.push(format!("{known} failed as your file of known failures says."));
     }
     if stale > 0 {
-        text.push(format!(
-            "{stale} {} of that file {} out of date.",
-            if stale == 1 { "entry" } else { "entries" },
-            are(stale)
-        ));
+        text.push(format!("{} of that file {} out of date.", counted(stale, "entry", "entries"), are(stale)));
     }
     if open > 0 {
         text.push(format!("{open} could not be tested."));
@@ -96,11 +93,7 @@ fn ends(record: &RunRecord) -> BTreeMap<&str, Outcome> {
 }
 
 fn scenarios(count: usize) -> String {
-    format!("{count} {}", plural(count, "scenario"))
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
+    counted(count, "scenario", "scenarios")
 }
 
 fn are(count: usize) -> &'static str {

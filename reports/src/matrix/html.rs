@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::markdown::{name, release, sentence};
 use super::{Cell, Matrix, Row, Says, Subject};
 use crate::page::{link, page, text};
+use crate::words::counted;
 
 const STYLE: &str = include_str!("matrix.css");
 
@@ -76,11 +77,21 @@ fn line(out: &mut String, row: &Row) {
     }
     if !row.clauses.is_empty() {
         let links: Vec<String> = row.clauses.iter().map(|one| link(Some(&one.link), &text(&one.id))).collect();
-        let _ = write!(out, "<details><summary>{} clauses</summary>{}</details>", links.len(), links.join(" "));
+        let _ = write!(
+            out,
+            "<details><summary>{}</summary>{}</details>",
+            counted(links.len(), "clause", "clauses"),
+            links.join(" ")
+        );
     }
     if !row.scenarios.is_empty() {
         let names: Vec<String> = row.scenarios.iter().map(|name| text(name)).collect();
-        let _ = write!(out, "<details><summary>{} scenarios</summary>{}</details>", names.len(), names.join(", "));
+        let _ = write!(
+            out,
+            "<details><summary>{}</summary>{}</details>",
+            counted(names.len(), "scenario", "scenarios"),
+            names.join(", ")
+        );
     }
     let _ = write!(out, "</th>");
     let most = most(row);
@@ -143,10 +154,10 @@ fn mark(says: Says) -> &'static str {
 
 fn tolerated(out: &mut String, matrix: &Matrix) {
     if !matrix.tolerated.is_empty() {
-        let count = matrix.tolerated.len();
+        let count = counted(matrix.tolerated.len(), "defect", "defects");
         let _ = writeln!(
             out,
-            "<details><summary><h2>Tolerated: {count} defects of files</h2></summary>\n<table class=\"list\">\n<thead><tr><th scope=\"col\">file</th><th scope=\"col\">field</th><th scope=\"col\">problem</th><th scope=\"col\">taken instead</th></tr></thead>\n<tbody>"
+            "<details><summary><h2>Tolerated: {count} of files</h2></summary>\n<table class=\"list\">\n<thead><tr><th scope=\"col\">file</th><th scope=\"col\">field</th><th scope=\"col\">problem</th><th scope=\"col\">taken instead</th></tr></thead>\n<tbody>"
         );
         for one in &matrix.tolerated {
             let place = text(&format!("{}:{}", one.file, one.line));

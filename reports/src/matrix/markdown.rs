@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Cell, Column, Half, Matrix, Row, Says, Subject};
 use crate::markdown::code;
+use crate::words::counted;
 
 /// How many names a cell of a table shows.
 const SHOWN: usize = 8;
@@ -36,16 +37,19 @@ pub fn markdown(matrix: &Matrix) -> String {
 /// What there is, in a sentence.
 pub(super) fn sentence(matrix: &Matrix) -> String {
     let differing = matrix.rows.iter().filter(|row| row.differs.is_some()).count();
-    let chosen =
-        if matrix.not_chosen > 0 { format!(" ({} more are not chosen)", matrix.not_chosen) } else { String::new() };
+    let chosen = if matrix.not_chosen > 0 {
+        format!(" ({} not chosen)", counted(matrix.not_chosen, "more is", "more are"))
+    } else {
+        String::new()
+    };
     let unread =
         if matrix.unread.is_empty() { String::new() } else { format!(" {} could not be read.", matrix.unread.len()) };
     format!(
-        "{} reports of {} implementations{chosen}. In {differing} of {} rows, implementations that claim the same differ. {} defects of files were tolerated.{unread}",
-        matrix.columns.len(),
-        matrix.implementations(),
-        matrix.rows.len(),
-        matrix.tolerated.len()
+        "{} of {}{chosen}. In {differing} of {}, implementations that claim the same differ. {} tolerated.{unread}",
+        counted(matrix.columns.len(), "report", "reports"),
+        counted(matrix.implementations(), "implementation", "implementations"),
+        counted(matrix.rows.len(), "row", "rows"),
+        counted(matrix.tolerated.len(), "defect of files was", "defects of files were")
     )
 }
 
@@ -109,9 +113,9 @@ fn differences(out: &mut String, matrix: &Matrix) {
         };
         let _ = writeln!(
             out,
-            "| {} | {} implementations | {} | {} |",
+            "| {} | {} | {} | {} |",
             title(row),
-            split.passed,
+            counted(split.passed, "implementation", "implementations"),
             who(Says::LeftOut),
             who(Says::Failed)
         );

@@ -10,6 +10,7 @@ use super::yaml::{Kind, Node, documents};
 use crate::conformance::{
     ConformanceReport, Extended, Implementation, ProfileReport, Statistics, Status, TestResult, current_name,
 };
+use crate::words;
 
 /// How many characters of a foreign text a message shows.
 const SHOWN: usize = 60;
@@ -70,7 +71,7 @@ pub fn read(file: &str, text: &str, known: &Known) -> Read {
         reader.unread(1, "is empty".to_owned());
     }
     if reader.unnamed > 0 {
-        let problem = format!("has {} defects more", reader.unnamed);
+        let problem = format!("has {} more", words::counted(reader.unnamed, "defect", "defects"));
         let assumed = "as for the first of their kind".to_owned();
         let file = file.to_owned();
         reader.found.tolerated.push(Tolerated { file, line: 1, field: String::new(), problem, assumed });
@@ -313,7 +314,8 @@ impl Reader<'_> {
             ("skippedTests", skipped_tests.len(), statistics.skipped),
         ] {
             if listed != counted as usize {
-                let problem = format!("names {listed} tests, the statistics count {counted}");
+                let problem =
+                    format!("names {}, the statistics count {counted}", words::counted(listed, "test", "tests"));
                 let line = line_of(&fields, field, line);
                 self.tolerate(line, &format!("{at}.{field}"), problem, "the worse of the two is so");
             }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{Account, Cell, Missed, Row, State, Why};
 use crate::record::Severity;
 use crate::terminal::printable;
+use crate::words::counted;
 
 /// How many names are written out where there are many.
 const NAMED: usize = 3;
@@ -38,8 +39,12 @@ pub(super) fn counts(account: &Account, run: &super::Run) -> String {
         .collect();
     let all: usize = run.counts.values().sum();
     let shown = account.clauses.len();
-    let only = if shown < all { format!("; {shown} of them are shown") } else { String::new() };
-    format!("{all} clauses: {}{only}", parts.join(", "))
+    let only = match shown {
+        _ if shown >= all => String::new(),
+        1 => "; 1 of them is shown".to_owned(),
+        shown => format!("; {shown} of them are shown"),
+    };
+    format!("{}: {}{only}", counted(all, "clause", "clauses"), parts.join(", "))
 }
 
 fn one(out: &mut String, account: &Account, state: State) {
@@ -68,7 +73,8 @@ pub(super) fn lines(cell: &Cell) -> Vec<String> {
         let names: Vec<&str> =
             cell.held_by.iter().map(|met| met.scenario.as_deref().unwrap_or(&met.expectations[0])).collect();
         let count: usize = cell.held_by.iter().map(|met| met.expectations.len()).sum();
-        lines.push(format!("met {count} times, in {}", some(&names)));
+        let often = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+        lines.push(format!("met {often}, in {}", some(&names)));
     }
     lines.extend(cell.not_seen.iter().map(|why| because("not seen", why)));
     lines.extend(cell.not_applicable.iter().map(|why| because("not applicable", why)));

@@ -216,7 +216,7 @@ pub fn about() -> About {
             core: set(&["Gateway", "HTTPRoute", "ReferenceGrant"]),
             extended: set(&["HTTPRouteCORS"]),
         }],
-        diagnosis: vec!["it behaves as under 1 of the known faults, which explain 3 of 3 failures:".to_owned()],
+        diagnosis: vec!["it behaves as under one of the known faults, which explains 3 of 3 failures:".to_owned()],
         news: None,
     }
 }

@@ -32,7 +32,7 @@ function findings(scenario) {
   const chosen = rest.some((one) => one.expectation === choice.e);
   return [
     first.length > 0 ? some(first, 30, (one) => findingBox(scenario, one), "expectations") : null,
-    rest.length > 0 ? h("details", { class: "rest", open: chosen }, h("summary", {}, `${rest.length} more follow from it`), some(rest, 30, (one) => findingBox(scenario, one), "expectations")) : null,
+    rest.length > 0 ? h("details", { class: "rest", open: chosen }, h("summary", {}, amount(rest.length, "more follows from it", "more follow from it")), some(rest, 30, (one) => findingBox(scenario, one), "expectations")) : null,
   ];
 }
 
@@ -82,7 +82,7 @@ function exchanges(evidence) {
 
 function writes(evidence) {
   if (evidence.writes.length === 0) return null;
-  return h("details", { class: "rest" }, h("summary", {}, `${evidence.writes.length} writes`),
+  return h("details", { class: "rest" }, h("summary", {}, amount(evidence.writes.length, "write", "writes")),
     some(evidence.writes, 40, (write) => {
       const head = h("summary", {}, h("span", { class: "number" }, `steps[${write.step}]`), ` ${write.verb} `, h("b", {}, write.object), h("span", { class: write.taken ? "quiet" : "bad" }, ` ${write.answer}`));
       if (!write.sent) return h("p", { class: "written" }, [...head.childNodes]);
@@ -126,8 +126,10 @@ function issueText(scenario) {
   const evidence = EVIDENCE[scenario.name];
   if (evidence && first.length > 0) {
     const at = first[0].atMs * 1000 + 999;
-    const kind = /([A-Za-z]+)\/[^.]+/.exec(first[0].expectation)?.[1];
-    const object = evidence.objects.find((one) => one.name.startsWith(`${kind}/`)) ;
+    const [, kind, name] = /([A-Za-z]+)\/([^.]+)/.exec(first[0].expectation) || [];
+    const alike = evidence.objects.filter((one) => one.name.startsWith(`${kind}/`));
+    // A manifest may call it otherwise than the cluster does; of several of a kind nobody knows then which it is.
+    const object = alike.find((one) => one.name.endsWith(`/${name}`)) || (alike.length === 1 ? alike[0] : null);
     const here = object && versionAt(object, at).here;
     if (here && here.status) lines.push(`Status of ${object.name} then:`, fenced(yaml(here.status).slice(0, 120).join("\n")));
     const step = Number(/^steps\[(\d+)\]/.exec(first[0].expectation)?.[1]);
@@ -176,7 +178,7 @@ function untilWhen(scenario) {
   const known = (RECORD.knownFailures || []).find((one) => (one.seen || []).includes(scenario.name));
   if (scenario.outcome !== "knownFailure" || !known) return null;
   const left = daysLeft(RECORD.date, known.entry.expires);
-  return h("span", { class: left < 8 ? "bad" : "quiet" }, ` (until ${known.entry.expires}: ${left} days left; ${known.entry.place})`);
+  return h("span", { class: left < 8 ? "bad" : "quiet" }, ` (until ${known.entry.expires}: ${amount(left, "day", "days")} left; ${known.entry.place})`);
 }
 
 function noEvidence(scenario) {
@@ -190,7 +192,7 @@ function ruleDetail(rule) {
   const breaches = rule.breaches || [];
   return h("article", { class: "detail" },
     h("header", {}, h("div", { class: "title" }, h("span", { class: `badge ${rule.known ? "knownFailure" : rule.severity === "failure" ? "failed" : "inconclusive"}` }, rule.known ? "◇ known" : rule.severity === "failure" ? "✗ broken" : "! warning"), h("h2", {}, rule.name)),
-      h("p", { class: "summary" }, `Broken ${breaches.length} times over ${rule.objects} objects.`),
+      h("p", { class: "summary" }, `Broken ${breaches.length === 1 ? "once" : `${breaches.length} times`} over ${amount(rule.objects, "object", "objects")}.`),
       rule.known ? h("p", { class: "reason" }, rule.known) : null),
     clauseList(rule.clauses),
     some(breaches, 50, (breach) => h("section", { class: "finding failure" },

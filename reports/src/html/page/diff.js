@@ -179,6 +179,7 @@ function diff(recordsBefore, recordsHere) {
   const [had, has] = [features(before.latest), features(here.latest)];
   const found = {
     runs: [before.runs.length, here.runs.length],
+    dates: [before.latest.date, here.latest.date],
     tested: [tested(before), tested(here)],
     summary: [],
     circumstances: circumstances(before.latest, here.latest),

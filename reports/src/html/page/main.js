@@ -132,8 +132,19 @@ function recordOf(text) {
   const json = at < 0 ? JSON.parse(text) : JSON.parse(text.slice(at + begin.length, text.indexOf(end, at))).record;
   const isRecord = json && Array.isArray(json.scenarios) && Array.isArray(json.contract) && json.target && Array.isArray(json.target.features) && typeof json.date === "string";
   if (!isRecord) throw new Error("it is no record of a run");
+  if (json.format !== RECORD.format) throw new Error(`it is of format ${json.format}, and this page of format ${RECORD.format}`);
+  const isScenario = (one) => one && typeof one.name === "string" && Object.hasOwn(OUTCOMES, one.outcome);
+  const isRule = (one) => one && typeof one.name === "string" && Array.isArray(one.clauses);
+  if (!json.scenarios.every(isScenario) || !json.contract.every(isRule)) throw new Error("a scenario or rule in it is none, or of another version");
+  if (new Set(json.scenarios.map((one) => one.name)).size < json.scenarios.length) throw new Error("a scenario is there twice");
   if (json.target.dialect !== undefined && json.target.dialect !== RECORD.target.dialect) throw new Error(`it is of another dialect, ${json.target.dialect}`);
   return json;
+}
+
+/** Says why a file cannot be compared, on the page as it was. */
+function refuse(name, error) {
+  other = null;
+  document.getElementById("detail").prepend(h("p", { class: "alert", role: "alert" }, `${name}: ${error.message}`));
 }
 
 /** Compares with the runs of these files. */
@@ -143,17 +154,22 @@ async function take(files) {
     try {
       records.push(recordOf(await file.text()));
     } catch (error) {
-      other = null;
-      document.getElementById("detail").prepend(h("p", { class: "alert", role: "alert" }, `${file.name}: ${error.message}`));
-      return;
+      return refuse(file.name, error);
     }
   }
   if (records.length === 0) return;
   // The older is the one before, whichever was dropped.
   const isBefore = records.every((one) => order(one.date, RECORD.date) <= 0);
   const names = [...files].map((file) => file.name).join(", ");
-  const found = isBefore ? diff(records, [RECORD]) : diff([RECORD], records);
-  other = { diff: found, title: isBefore ? `This run against ${names}` : `${names} against this run` };
+  const title = isBefore ? `This run against ${names}` : `${names} against this run`;
+  try {
+    const found = isBefore ? diff(records, [RECORD]) : diff([RECORD], records);
+    // What is deeper in a record, and of another form, is found as it is compared or shown.
+    diffBox(found, title);
+    other = { diff: found, title };
+  } catch (error) {
+    return refuse(names, new Error(`it cannot be compared: ${error.message}`));
+  }
   choose({ p: "diff", s: "", e: "", t: "", r: "" });
   draw();
 }

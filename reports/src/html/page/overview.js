@@ -33,7 +33,7 @@ function causeBox(cause) {
   const names = [...new Set(cause.scenarios.map((name) => repeatOf(name)[0]))];
   const view = Object.keys(VIEWS).find((one) => VIEWS[one].outcomes?.includes(cause.outcome)) || "all";
   return h("li", { class: `cause ${cause.outcome}` },
-    h("a", { href: address({ v: view, s: cause.scenarios[0], e: "", t: "", p: "", q: "" }), class: "count", "aria-label": `${names.length} scenarios` }, String(names.length)),
+    h("a", { href: address({ v: view, s: cause.scenarios[0], e: "", t: "", p: "", q: "" }), class: "count", "aria-label": amount(names.length, "scenario", "scenarios") }, String(names.length)),
     h("div", {},
       h("h4", {}, cause.kind || cause.seen, cause.stage ? h("span", { class: "level" }, cause.stage) : null),
       cause.expected ? h("p", { class: "quiet" }, "expected ", h("span", {}, cause.expected)) : null,
@@ -78,9 +78,9 @@ function cutsBox() {
   const { whole, shortened, passed, passedWithout, texts } = DATA.cuts;
   if (Object.keys(EVIDENCE).length === 0) return null;
   const parts = [];
-  if (shortened > 0) parts.push(`${shortened} that did not pass have their outline only, or less, for want of room; ${whole} have all`);
-  if (passedWithout > 0) parts.push(`of those that passed, ${passed} have an outline and ${passedWithout} have none`);
-  if (texts > 0) parts.push(`${texts} texts of the record are cut`);
+  if (shortened > 0) parts.push(`of those that did not pass, for ${shortened} there is an outline or less, for want of room, and for ${whole} there is all`);
+  if (passedWithout > 0) parts.push(`of those that passed, for ${passed} there is an outline, and for ${passedWithout} there is none`);
+  if (texts > 0) parts.push(amount(texts, "text of the record is cut", "texts of the record are cut"));
   if (parts.length === 0) return null;
   return h("p", { class: "quiet note" }, `What this page holds is bounded: ${parts.join("; ")}. The log has all of it.`);
 }
@@ -92,7 +92,7 @@ function diffBox(found, title) {
     const name = one.scenario === undefined ? h("span", {}, one.rule) : scenario ? h("a", { href: address({ s: scenario.worst.name, e: "", t: "", p: "" }) }, one.scenario) : h("span", {}, one.scenario);
     const first = (one.findings || [])[0];
     return h("li", {}, name, one.known ? h("span", { class: "quiet" }, ", as is known") : null,
-      one.executions && Math.max(...one.executions) > 1 ? h("span", { class: "quiet" }, ` (${one.executions[1]} executions, ${one.executions[0]} before)`) : null,
+      one.executions && Math.max(...one.executions) > 1 ? h("span", { class: "quiet" }, ` (${amount(one.executions[1], "execution", "executions")}, ${one.executions[0]} before)`) : null,
       one.reason ? h("p", { class: "quiet" }, one.reason) : null,
       one.seen ? h("p", { class: "quiet" }, one.seen) : null,
       first ? h("p", { class: "quiet" }, `${first.expectation}: expected ${first.expected}, seen ${first.seen}`) : null);
@@ -108,6 +108,7 @@ function diffBox(found, title) {
     return h("li", {}, `${what}: ${Math.round(one.beforeMs)} ms before, ${Math.round(one.hereMs)} ms now (by chance: ${one.chance.toExponential(1)})`);
   });
   return h("section", { class: "news" }, h("h3", {}, title),
+    h("p", { class: "quiet" }, `${found.dates[1]} against ${found.runs[0] === 1 ? "the run of" : `${found.runs[0]} runs, the last of`} ${found.dates[0]}`),
     h("p", { class: "headline" }, h("b", {}, found.summary[0]), h("span", { class: "quiet" }, ` ${found.summary.slice(1).join(" ")}`)),
     found.circumstances.length > 0 ? h("ul", { class: "quiet" }, found.circumstances.map((one) => h("li", {}, `${one.what}: was ${one.before}, is ${one.here}`))) : null,
     found.featuresClaimed.length > 0 ? h("p", { class: "quiet" }, `claimed newly: ${found.featuresClaimed.join(", ")}`) : null,

@@ -1,0 +1,17 @@
+//! Numbers in sentences. Pure.
+
+/// `1 scenario`, or `2 scenarios`.
+pub fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_one() {
+        let of = |count| counted(count, "breach", "breaches");
+        assert_eq!([of(0), of(1), of(2), of(11)], ["0 breaches", "1 breach", "2 breaches", "11 breaches"]);
+    }
+}
