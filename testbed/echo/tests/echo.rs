@@ -486,3 +486,26 @@ async fn all_is_told_that_a_request_says_of_its_length() {
         assert_eq!(told_of(&mut stream).await, told, "{sent}");
     }
 }
+
+/// Of HTTP/1.1 alone lengths are set aside under another name, so what has that name over HTTP/2 is a header like any other.
+#[rstest]
+#[case::http1(false, json!([["3"], null]))]
+#[case::http2(true, json!([null, ["3"]]))]
+#[tokio::test]
+async fn over_http1_alone_lengths_get_their_name_back(#[case] http2: bool, #[case] told: Value) {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let request = Request::get("http://a.test/").header("host", "a.test").header("content*length", "3");
+    let request = request.body(Full::<Bytes>::default()).unwrap();
+    let body = if http2 {
+        let stream = TcpStream::connect(echo.addr()).await.unwrap();
+        let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+        let (mut sender, connection) = handshake.await.unwrap();
+        tokio::spawn(connection);
+        let body = sender.send_request(request).await.unwrap().into_body();
+        String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap()
+    } else {
+        send(&echo, request).await.2
+    };
+    let echoed: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(json!([echoed["headers"]["Content-Length"], echoed["headers"]["Content*length"]]), told);
+}
