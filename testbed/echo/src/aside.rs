@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
+use gateproof_lengths::Heads;
 use http::{HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::GREETING;
-use crate::lengths::Heads;
 
 /// How a body ends that is sent in chunks, behind the end of the line before it.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
+use gateproof_lengths as lengths;
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, TRAILER};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
@@ -31,7 +32,6 @@ use crate::conduct::{self, Rehearsal};
 use crate::filler::filler;
 use crate::identity::Identity;
 use crate::journal::Entry;
-use crate::lengths;
 use crate::tls::{self, Agreed, Arrived};
 use crate::{HEADER_TIME, REQUEST_HEADER, TOKEN_HEADER, delay, grpc, websocket};
 

@@ -18,7 +18,6 @@ pub mod grpc;
 mod http;
 mod identity;
 pub mod journal;
-pub mod lengths;
 mod tcp;
 mod tls;
 mod tls_lines;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gateproof_echo::lengths::Wrong;
+use gateproof_lengths::Wrong;
 use http::header::{CONTENT_TYPE, HOST, LOCATION, UPGRADE};
 use http::request::Parts;
 use http::uri::PathAndQuery;

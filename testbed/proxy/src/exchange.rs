@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateproof_echo::lengths::Wrong;
+use gateproof_lengths::Wrong;
 use http::request::Parts;
 use http::{Request, Response};
 

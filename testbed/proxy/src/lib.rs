@@ -38,6 +38,6 @@ pub use chain::Chain;
 pub use compiled::{Compiled, ListenerKey};
 pub use config::{Config, Problem};
 pub use exchange::{Exchange, Plain};
-pub use gateproof_echo::lengths;
+pub use gateproof_lengths as lengths;
 pub use proxy::{ApplyOutcome, BindFailure, ListenerOutcome, Proxy, ProxyOptions};
 pub use server::udp::MOST_FLOWS;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use gateproof_echo::lengths;
+use gateproof_lengths as lengths;
 use http::header::{CONNECTION, COOKIE, HOST, TE, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use gateproof_echo::lengths::Heads;
+use gateproof_lengths::Heads;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Sets lengths aside that the server would refuse, or forget, by itself. Of those in later requests it does.
