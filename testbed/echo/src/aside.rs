@@ -49,7 +49,7 @@ struct Aside {
     change: Option<Change>,
     /// How many bytes need not go out any more: what goes out before them has them in it.
     replaced: usize,
-    /// Where the connection is that requests come over.
+    /// What comes over the connection.
     heads: Heads,
 }
 
@@ -84,9 +84,9 @@ impl Asides {
         self.lock().change = Some(Change::Version);
     }
 
-    /// A request has come whole, and the head of the next one follows.
-    pub fn next(&self) {
-        self.lock().heads.next();
+    /// The request that asked for another protocol is answered in this one.
+    pub fn stay(&self) {
+        self.lock().heads.stay();
     }
 
     /// The first frame of a WebSocket goes out with the head of the answer that opens it.
@@ -155,10 +155,8 @@ impl<S: AsyncWrite + Unpin> WithAsides<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for WithAsides<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        self.asides.lock().heads.read(&mut buffer.filled_mut()[before..]);
-        Poll::Ready(Ok(()))
+        let Self { stream, asides } = &mut *self;
+        asides.lock().heads.poll_read(Pin::new(stream), cx, buffer)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use gateproof_lengths as lengths;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, TRAILER};
+use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderValue, TRAILER, UPGRADE};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -118,14 +118,15 @@ async fn serve_over<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let service = service_fn(move |request: Request<Incoming>| {
         asks.cancel();
         let has_streams = request.version() == Version::HTTP_2;
+        let asks_for_another = request.headers().contains_key(UPGRADE);
         if has_streams {
             asks_streams.cancel();
         }
         let (backend, agreed, asides) = (Arc::clone(&backend), agreed.clone(), asides.clone());
         async move {
             let mut response = answer(&backend, (peer, agreed.as_deref()), request, &asides).await?;
-            if !has_streams && response.status() != StatusCode::SWITCHING_PROTOCOLS {
-                asides.next();
+            if asks_for_another && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                asides.stay();
             }
             // Whoever switches protocols keeps the connection.
             if once && !has_streams && response.status() != StatusCode::SWITCHING_PROTOCOLS {

@@ -463,13 +463,10 @@ async fn told_of(stream: &mut BufReader<TcpStream>) -> Value {
     json!([told["headers"]["Content-Length"], told["headers"]["Transfer-Encoding"], told["bodyLength"]])
 }
 
-/// One that contradicts itself is taken all the same, and what it says of its length is told; so is the one behind it.
-#[tokio::test]
-async fn all_is_told_that_a_request_says_of_its_length() {
-    let (echo, _) = start(Protocol::Http, None).await;
-    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+/// Requests that contradict themselves, with what is to be told of each of its lengths, its chunks and its body.
+fn contradictions() -> Vec<(String, Value)> {
     let body = "\ncontent-length: 1\r\ncontent-length: 2\r\n";
-    for (sent, told) in [
+    let requests = [
         ("Content-Length: 5\r\nContent-Length: 9\r\n\r\nhello".to_owned(), json!([["5", "9"], null, 5])),
         ("Content-Length:\r\n\r\n".to_owned(), json!([[""], null, 0])),
         (
@@ -481,10 +478,74 @@ async fn all_is_told_that_a_request_says_of_its_length() {
             json!([["3"], ["chunked"], 5]),
         ),
         (format!("Content-Length: {}\r\n\r\n{body}", body.len()), json!([[body.len().to_string()], null, body.len()])),
-    ] {
-        stream.write_all(format!("POST / HTTP/1.1\r\nHost: a.test\r\n{sent}").as_bytes()).await.unwrap();
+    ];
+    requests.map(|(sent, told)| (format!("POST / HTTP/1.1\r\nHost: a.test\r\n{sent}"), told)).into()
+}
+
+/// One that contradicts itself is taken all the same, and what it says of its length is told; so is the one behind it. It makes no
+/// difference whether they come one after the other, in how many pieces, or all at once.
+#[rstest]
+#[case::whole(usize::MAX)]
+#[case::in_pieces(40)]
+#[case::byte_by_byte(1)]
+#[tokio::test]
+async fn all_is_told_that_a_request_says_of_its_length(#[case] piece: usize) {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let stream = TcpStream::connect(echo.addr()).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut stream = BufReader::new(stream);
+    for (sent, told) in contradictions() {
+        for piece in sent.as_bytes().chunks(piece) {
+            stream.write_all(piece).await.unwrap();
+            // So that the backend has read it before the next one is there.
+            tokio::task::yield_now().await;
+        }
         assert_eq!(told_of(&mut stream).await, told, "{sent}");
     }
+}
+
+#[tokio::test]
+async fn all_is_told_of_requests_that_come_at_once() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+    let sent: String = contradictions().into_iter().map(|(sent, _)| sent).collect();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    for (sent, told) in contradictions() {
+        assert_eq!(told_of(&mut stream).await, told, "{sent}");
+    }
+}
+
+/// Who asks for another protocol and does not get it goes on in this one; who gets it is left alone.
+#[tokio::test]
+async fn lengths_are_told_behind_an_upgrade_that_is_not_granted() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let mut stream = BufReader::new(TcpStream::connect(echo.addr()).await.unwrap());
+    let asks = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n";
+    stream.write_all(asks.as_bytes()).await.unwrap();
+    assert_eq!(told_of(&mut stream).await, json!([null, null, 0]));
+    for (sent, told) in contradictions() {
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        assert_eq!(told_of(&mut stream).await, told, "{sent}");
+    }
+}
+
+/// Whatever comes over a WebSocket is no head, of which an end would be waited for.
+#[tokio::test]
+async fn frames_of_a_websocket_are_answered_at_once() {
+    let (echo, _) = start(Protocol::Http, None).await;
+    let mut stream = TcpStream::connect(echo.addr()).await.unwrap();
+    let asks = "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
+        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: YQ==\r\n\r\n";
+    stream.write_all(asks.as_bytes()).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    // Neither of them has an end of a line in it: masked by spaces, small letters are large ones.
+    stream.write_all(b"\x81\x85    HELLO").await.unwrap();
+    let mut frame = [0; 7];
+    tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut frame)).await.unwrap().unwrap();
+    assert_eq!(&frame, b"\x81\x05hello");
 }
 
 /// Of HTTP/1.1 alone lengths are set aside under another name, so what has that name over HTTP/2 is a header like any other.

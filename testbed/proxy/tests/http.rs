@@ -294,3 +294,33 @@ async fn a_request_follows_the_trailers_of_another() {
     let told = ["HTTP/1.1 200 OK", "\"bodyLength\":3,", "\"bodyLength\":0,"].map(|text| came.matches(text).count());
     assert_eq!(told, [2, 1, 1], "{came}");
 }
+
+/// The server that reads it would refuse it, too, and not say why; of a length beside chunks it would say nothing.
+#[tokio::test]
+async fn who_contradicts_himself_is_told_so_in_whichever_pieces_it_comes() {
+    let bed = Bed::new(&["one"]).await;
+    let address = bed.apply(rules(vec![route("rule", vec![bed.backend(0)])])).await;
+    let get = "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n";
+    let differ = "POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 5\r\nContent-Length: 9\r\n\r\nhello";
+    let beside = "POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    for (before, sent, told) in [
+        ("", differ, "HTTP/1.1 400 Bad Request"),
+        (get, differ, "the request has lengths that differ"),
+        ("", beside, "HTTP/1.1 200 OK"),
+        (get, beside, "\"bodyLength\":5,"),
+    ] {
+        // Not within the body: who is refused need not wait for that.
+        for at in 1..sent.find("\r\n\r\n").unwrap() + 4 {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            for piece in [&[before, &sent[..at]].concat(), &sent[at..]] {
+                stream.write_all(piece.as_bytes()).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            let mut came = String::new();
+            stream.read_to_string(&mut came).await.unwrap();
+            let answers = came.matches("HTTP/1.1 ").count();
+            assert!(came.contains(told) && answers == 1 + usize::from(!before.is_empty()), "cut at {at}: {came}");
+        }
+    }
+}

@@ -1,13 +1,13 @@
-//! Connections of clients whose first request may contradict itself: what it says of its length is kept for whoever answers it.
+//! Connections of clients whose requests may contradict themselves: what they say of their length is kept for whoever answers them.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use gateproof_lengths::Heads;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Sets lengths aside that the server would refuse, or forget, by itself. Of those in later requests it does.
+/// Sets lengths aside that the server would refuse, or forget, by itself. Of those behind a request for another protocol it does.
 pub struct WithHeads<S> {
     stream: S,
     heads: Heads,
@@ -22,10 +22,8 @@ impl<S> WithHeads<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for WithHeads<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        self.heads.read(&mut buffer.filled_mut()[before..]);
-        Poll::Ready(Ok(()))
+        let Self { stream, heads } = &mut *self;
+        heads.poll_read(Pin::new(stream), cx, buffer)
     }
 }
 
