@@ -227,7 +227,7 @@ fn a_page_costs_as_much_as_its_run_has() {
 fn no_part_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let ended = run(folder.path(), &["run", "httproute-simple", "--shard", "1/2"]);
-    expect(&ended, 2, &["1 scenarios are selected", "name at most 1 parts; nothing was applied"]);
+    expect(&ended, 2, &["1 scenario is selected", "name at most 1 part; nothing was applied"]);
     expect(&run(folder.path(), &["run", "--shard", "3/2"]), 2, &["`3/2` is no part of several, such as 2/4"]);
 }
 

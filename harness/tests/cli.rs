@@ -23,7 +23,7 @@ fn write(dir: &Path, name: &str, text: &str) {
 fn a_good_scenario_of_the_user_passes() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "case.yaml", GOOD);
-    expect(&run(dir.path(), &["lint", "case.yaml"]), 0, &["1 scenarios, no problems"]);
+    expect(&run(dir.path(), &["lint", "case.yaml"]), 0, &["1 scenario, no problems"]);
     expect(&run(dir.path(), &["run", "-f", "case.yaml"]), 0, &["1 passed, 0 failed"]);
 }
 
@@ -280,13 +280,13 @@ fn a_gate_fails_what_fails_newly() {
     expect(&made(&["--repeat", "2"], "runs/twice"), 0, &["4 passed"]);
     expect(&made(&["--target", "embedded:ignores-reference-grants"], "red"), 1, &["1 failed"]);
     let looks =
-        ["it behaves as under 1 of the known faults, which explain 1 of 1 failures:", "ignores-reference-grants"];
+        ["it behaves as under one of the known faults, which explains 1 of 1 failure:", "ignores-reference-grants"];
     expect(&run(dir.path(), &["report", "diagnose", "red"]), 0, &looks);
     expect(&run(dir.path(), &["report", "diagnose", "runs/green"]), 0, &["nothing failed"]);
     let diff = |words: &[&str]| run(dir.path(), &[&["report", "diff"], words].concat());
-    let news = ["newly failing (1)", "httproute-grant-for-one-of-two (1 executions, 3 before)", "1 newly failing"];
+    let news = ["newly failing (1)", "httproute-grant-for-one-of-two (1 execution, 3 before)", "1 newly failing"];
     expect(&diff(&["runs", "red"]), 0, &news);
-    let ruling = ["gate ✗ new-failures: 1 scenarios and 0 rules of the contract fail newly", "gate ✓ fewer-scenarios"];
+    let ruling = ["gate ✗ new-failures: 1 scenario and 0 rules of the contract fail newly", "gate ✓ fewer-scenarios"];
     expect(&diff(&["runs", "red", "--gate"]), 1, &ruling);
     expect(&diff(&["red", "runs/green", "--gate=failures,at-least=2"]), 0, &["newly passing (1)", "gate ✓ at-least=2"]);
     expect(
@@ -378,7 +378,7 @@ fn reports_of_anybody_stand_beside_each_other() {
     };
     let said = ["2 reports of 2 implementations", "`gateproof/other", "`<Right>apiVersion`", "its kind is `Pod`"];
     expect(&matrix(&[]), 0, &said);
-    expect(&matrix(&["--project", "OTHER"]), 0, &["1 reports of 1 implementations (1 more are not chosen)"]);
+    expect(&matrix(&["--project", "OTHER"]), 0, &["1 report of 1 implementation (1 more is not chosen)"]);
     expect(&matrix(&["--release", "v9"]), 2, &["no report is of v9; there are v1.7.0"]);
     let json: Value = serde_json::from_str(&matrix(&["--as", "json"]).out).unwrap();
     let rows = json["rows"].as_array().unwrap();
@@ -390,7 +390,7 @@ fn reports_of_anybody_stand_beside_each_other() {
     expect(
         &run(dir.path(), &["report", "matrix", "reports/pod.yaml"]),
         2,
-        &["no ConformanceReport in 1 files", "its kind is `Pod`"],
+        &["no ConformanceReport in 1 file", "its kind is `Pod`"],
     );
     expect(&run(dir.path(), &["report", "matrix", "nothing"]), 2, &["cannot read nothing"]);
     expect(&run(dir.path(), &["report", "trend", "reports"]), 2, &["there is no record of a run"]);

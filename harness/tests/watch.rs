@@ -188,7 +188,7 @@ fn a_manifest_with_problems_is_told_and_keeps_nothing_else_from_running() {
     // The other one is run; what was told is not told again.
     watching.write("one.yaml", &good("one").replace("A route", "Another route"));
     let said = watching.waits();
-    assert!(said.contains("scenarios/one.yaml changed; 1 of 1 scenarios again: one\n"), "{said}");
+    assert!(said.contains("scenarios/one.yaml changed; 1 of 1 scenario again: one\n"), "{said}");
     assert!(said.contains("1 passed") && !said.contains("sumary") && said.contains("to be mended"), "{said}");
 
     watching.write("two.yaml", &failing("two"));
@@ -220,7 +220,7 @@ fn what_is_gone_or_has_moved_is_told_and_not_run() {
     fs::create_dir(watching.path("more")).unwrap();
     watching.write("more/one.yaml", &good("one"));
     let said = watching.waits();
-    assert!(said.contains("scenarios/more/one.yaml changed; 1 of 1 scenarios again: one\n"), "{said}");
+    assert!(said.contains("scenarios/more/one.yaml changed; 1 of 1 scenario again: one\n"), "{said}");
     // As a checkout does.
     fs::rename(watching.path(""), watching.dir.path().join("elsewhere")).unwrap();
     assert!(watching.waits().contains("cannot read scenarios"));
@@ -285,7 +285,7 @@ fn a_run_under_way_is_broken_off_and_nothing_follows() {
     fs::create_dir(dir.path().join("scenarios")).unwrap();
     fs::write(dir.path().join("scenarios/one.yaml"), failing("one")).unwrap();
     let mut watching = Watching::begin_in(dir, &["run", "--watch", "scenarios", "--timeout-scale", "100"]);
-    watching.until("1 of 1 scenarios on");
+    watching.until("1 of 1 scenario on");
     watching.write("one.yaml", &good("one"));
     let (code, said) = watching.interrupted();
     assert_eq!(code, Some(130), "{said}");
@@ -312,7 +312,7 @@ fn a_later_run_that_is_broken_off_is_cleaned_up() {
     watching.waits();
     assert_eq!(watching.reported(), outcomes(&[("one", "passed")]));
     watching.write("one.yaml", &failing("one"));
-    watching.until("1 of 1 scenarios again: one");
+    watching.until("1 of 1 scenario again: one");
     eventually("it has a namespace of its own", || namespaces() != before);
     let (code, said) = watching.interrupted();
     assert_eq!(code, Some(130), "{said}");

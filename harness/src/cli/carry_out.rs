@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gateproof_report::record::{Outcome as Ended, RunRecord, repeat_of};
 use gateproof_report::terminal::{self, printable};
+use gateproof_report::words::counted;
 
 use super::baseline::Baseline;
 use super::causes::exit_code;
@@ -68,8 +69,9 @@ pub(super) async fn prepared_of(
 }
 
 fn too_many(shard: Shard, selected: usize) -> Failure {
-    let problem = format!("--shard {shard}: {selected} scenarios are selected, so some of the parts would have none");
-    Failure::usage(problem, format!("name at most {selected} parts; nothing was applied"))
+    let scenarios = counted(selected, "scenario is selected", "scenarios are selected");
+    let problem = format!("--shard {shard}: {scenarios}, so some of the parts would have none");
+    Failure::usage(problem, format!("name at most {}; nothing was applied", counted(selected, "part", "parts")))
 }
 
 /// Carries it out, with reports in this directory.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use gateproof_report::compare::{self, Agreement, Comparison, Here, Line, Published, Test};
 use gateproof_report::conformance::ConformanceReport;
 use gateproof_report::terminal::printable;
+use gateproof_report::words::counted;
 use gateproof_suites::upstream_tests;
 
 use super::output::{self, Format, FormatArg, say};
@@ -98,14 +99,14 @@ fn print(comparison: &Comparison) {
     output::columns(&ORDER.into_iter().flat_map(of).map(row).collect::<Vec<_>>());
     for miscount in &comparison.miscounts {
         say!(
-            "{}: the report counts {} tests, its features select {} of those that are known",
+            "{}: the report counts {}, its features select {} of those that are known",
             miscount.profile,
-            miscount.counted,
+            counted(miscount.counted as usize, "test", "tests"),
             miscount.known
         );
     }
     let counts = ORDER.map(|wanted| format!("{} {}", comparison.count(wanted), agreement(wanted)));
-    say!("{} tests: {}", comparison.tests.len(), counts.join(", "));
+    say!("{}: {}", counted(comparison.tests.len(), "test", "tests"), counts.join(", "));
 }
 
 fn agreement(agreement: Agreement) -> &'static str {

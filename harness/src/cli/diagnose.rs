@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use gateproof_report::record::RunRecord;
 use gateproof_report::terminal::printable;
+use gateproof_report::words::counted;
 
 use super::output::{self, Format, FormatArg, say};
 use super::{Failure, Outcome, given};
@@ -78,17 +79,18 @@ fn print(found: &Diagnosis) {
 fn lines(found: &Diagnosis) -> Vec<String> {
     let (explained, failures) = (found.explained, found.failures);
     let mut lines = Vec::new();
+    let all = if failures == 1 { "the one failure".to_owned() } else { format!("the {failures} failures") };
     if found.fits {
-        lines.push(format!(
-            "it behaves as under {} of the known faults, which explain {explained} of {failures} failures:",
-            found.causes.len()
-        ));
+        let causes = match found.causes.len() {
+            1 => "one of the known faults, which explains".to_owned(),
+            count => format!("{count} of the known faults, which explain"),
+        };
+        lines
+            .push(format!("it behaves as under {causes} {explained} of {}:", counted(failures, "failure", "failures")));
     } else if found.causes.is_empty() {
-        lines.push(format!("no known fault looks like these {failures} failures"));
+        lines.push(format!("no known fault looks like {all}"));
     } else {
-        let near =
-            format!("no known fault looks like these {failures} failures; what comes near explains {explained}:");
-        lines.push(near);
+        lines.push(format!("no known fault looks like {all}; what comes near explains {explained}:"));
     }
     lines.extend(found.causes.iter().flat_map(lines_of));
     if !found.unexplained.is_empty() && !found.causes.is_empty() {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use gateproof_report::html::{Evidence, Note, Object, Write};
+use gateproof_report::words::counted;
 use serde_json::Value;
 
 use crate::log::{Body, Change, Event, JournalEntry, KubernetesEvent, ObjectKey, Scope, WriteOutcome, WriteVerb};
@@ -121,12 +122,26 @@ impl Open {
             Body::Requested { step, service, requests, error, .. } => {
                 self.evidence.in_step(step, since);
                 let end = error.map_or_else(String::new, |error| format!(", which failed: {error}"));
-                self.note(at, "service", format!("{service} had {} requests that count{end}", requests.len()));
+                self.note(
+                    at,
+                    "service",
+                    format!(
+                        "{service} had {}{end}",
+                        counted(requests.len(), "request that counts", "requests that count")
+                    ),
+                );
             }
             Body::Listed { step, found, error, .. } => {
                 self.evidence.in_step(step, since);
                 let end = error.map_or_else(String::new, |error| format!(", which failed: {error}"));
-                self.note(at, "harness", format!("{} objects that others made were found{end}", found.len()));
+                self.note(
+                    at,
+                    "harness",
+                    format!(
+                        "{} found{end}",
+                        counted(found.len(), "object that others made was", "objects that others made were")
+                    ),
+                );
             }
             Body::Looked { step, .. } | Body::Renewed { step, .. } | Body::Quiesced { step, .. } => {
                 self.evidence.in_step(step, since);

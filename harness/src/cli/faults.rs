@@ -20,6 +20,7 @@ use crate::run::embedded;
 use crate::scenario::Scenario;
 use crate::scenario::pattern::matches;
 use crate::suite::Suite;
+use gateproof_report::words::counted;
 use gateproof_testbed::UnknownBehaviour;
 
 /// Run the kill matrix: which misbehaviour is noticed by what
@@ -283,13 +284,17 @@ fn print_matrix(matrix: &Matrix) {
     let proof = match matrix.pinpointed {
         Some(pinpointed) => {
             let named = all - pinpointed - left;
-            format!("{named} fail alone under one of them, {pinpointed} under a pinpoint fault; {left} holes")
+            let holes = counted(left, "hole", "holes");
+            format!("{named} fail alone under one of them, {pinpointed} under a pinpoint fault; {holes}")
         }
         None => format!("{} fail alone under one of them", all - left),
     };
     say!(
-        "\n{faults} faults, {narrow} narrow, {signatures} signatures; {all} expectations, {proof}; {} complaints",
-        matrix.complaints.len()
+        "\n{}, {narrow} narrow, {}; {}, {proof}; {}",
+        counted(faults, "fault", "faults"),
+        counted(signatures, "signature", "signatures"),
+        counted(all, "expectation", "expectations"),
+        counted(matrix.complaints.len(), "complaint", "complaints")
     );
 }
 
@@ -300,7 +305,8 @@ fn print_varied(varied: &Varied, format: Format, documents: &mut Documents) -> O
         for one in &varied.blamed {
             say!("{}: {}: {}", one.variant, one.by, one.why);
         }
-        say!("{} scenarios run on legal variants, {} complaints", varied.runs, varied.blamed.len());
+        let runs = counted(varied.runs, "scenario", "scenarios");
+        say!("{runs} run on legal variants, {}", counted(varied.blamed.len(), "complaint", "complaints"));
     }
     Ok(if varied.blamed.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
 }
@@ -313,8 +319,8 @@ fn print_proof(found: &Proof, format: Format, documents: &mut Documents) -> Outc
             say!("{}: {} ({}) {}", survivor.scenario, survivor.expectation, survivor.outcome, survivor.why);
         }
         say!(
-            "{} expectations tried ({} not binding at this version, or behind another end of a write), {} have no opposite, {} did not fail alone",
-            found.tried,
+            "{} tried ({} not binding at this version, or behind another end of a write), {} without an opposite, {} did not fail alone",
+            counted(found.tried, "expectation", "expectations"),
             found.unbound,
             found.untried.len(),
             found.survivors.len()

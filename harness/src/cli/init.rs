@@ -87,13 +87,17 @@ pub(crate) async fn run(args: Args) -> Outcome {
     if let Some(remote) = &remote {
         found.push(["remote".to_owned(), remote.url()]);
     }
-    let record = first_run(&args)?;
-    if let Some((dir, record)) = &record {
-        let about = format!("{} of {}", dir.display(), printable(&record.date));
-        found.push(["first run".to_owned(), about]);
-    }
-    let class = class(&args, record.as_ref().map(|(_, record)| record), &mut found, &mut next).await?;
-    let release = record.as_ref().and_then(|(_, record)| record.target.gateway_api_version.clone());
+    let (record, about) = match first_run(&args)? {
+        FirstRun::None => (None, None),
+        FirstRun::Ours(dir, record) => {
+            let about = format!("{} of {}", dir.display(), printable(&record.date));
+            (Some(record), Some(about))
+        }
+        FirstRun::Others(what) => (None, Some(format!("{what}: nothing is taken from it"))),
+    };
+    found.extend(about.map(|about| ["first run".to_owned(), about]));
+    let class = class(&args, record.as_deref(), &mut found, &mut next).await?;
+    let release = record.as_ref().and_then(|record| record.target.gateway_api_version.clone());
     let release = release
         .filter(|release| facts::is_object_name(release))
         .unwrap_or_else(|| format!("v1.{}.0", gateproof_suites::NEWEST_MINOR));
@@ -121,7 +125,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         ("@ARGUMENTS@", arguments),
         ("@RELEASE@", release),
         ("@INSTALL@", install),
-        ("@CLASS@", class),
+        ("@CLASS@", class.clone()),
         ("@KNOWN@", KNOWN.to_owned()),
     ];
     let (path, template) = match ci {
@@ -137,7 +141,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
         Some(day) => day,
         None => in_days(DAYS)?,
     };
-    let known = first_known::render(record.as_ref().map(|(_, record)| record), &until.to_string())
+    let known = first_known::render(record.as_deref(), &until.to_string())
         .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
     let files = [(path, workflow), (KNOWN, known)];
     write(root, &files, args.force)?;
@@ -170,7 +174,7 @@ pub(crate) async fn run(args: Args) -> Outcome {
     match &record {
         Some(_) => next.push(format!("give each entry of {KNOWN} its issue, and a day on which it will be mended")),
         None => next.push(format!(
-            "run `gateproof run --gateway-class {CLASS}` once, and `gateproof init --force` again: what fails then is known"
+            "run `gateproof run --gateway-class {class}` once, and `gateproof init --force` again: what fails then is known"
         )),
     }
     next.push(format!("commit {path} and {KNOWN}; docs/ci.md of gateproof says what a run does"));
@@ -187,20 +191,34 @@ fn remote(root: &Path) -> Option<Remote> {
     Remote::of(&String::from_utf8(output.stdout).ok()?)
 }
 
-/// The record of a first run, and where it is. The reference's failures are nobody's.
-fn first_run(args: &Args) -> Result<Option<(PathBuf, RunRecord)>, Failure> {
+/// What there is of a first run.
+enum FirstRun {
+    None,
+    /// Where it is, and its record.
+    Ours(PathBuf, Box<RunRecord>),
+    /// One that says nothing of the implementation, in words.
+    Others(String),
+}
+
+/// The first run, if there is one. The reference's failures are nobody's, and what is written is about Gateway API.
+fn first_run(args: &Args) -> Result<FirstRun, Failure> {
     let dir = args.report.clone().unwrap_or_else(|| args.dir.join(REPORT));
     if args.report.is_none() && !dir.join(RECORD).is_file() {
-        return Ok(None);
+        return Ok(FirstRun::None);
     }
     let record = given::read_record(&dir)?;
-    match (record.target.embedded, &args.report) {
-        (false, _) => Ok(Some((dir, record))),
-        (true, None) => Ok(None),
-        (true, Some(_)) => Err(Failure::usage(
-            format!("{} is about the embedded target, whose failures are not yours", dir.display()),
-            "name the reports of a run with --gateway-class",
-        )),
+    let target = &record.target;
+    let other = if target.embedded {
+        "about the embedded target, whose failures are not yours".to_owned()
+    } else if target.dialect != Dialect::gateway_api().name() {
+        format!("of the dialect {}, and what is written tests Gateway API", printable(&target.dialect))
+    } else {
+        return Ok(FirstRun::Ours(dir, Box::new(record)));
+    };
+    let what = format!("{} is {other}", dir.display());
+    match args.report {
+        None => Ok(FirstRun::Others(what)),
+        Some(_) => Err(Failure::usage(what, "name the reports of a run of Gateway API with --gateway-class")),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use gateproof_report::words::counted;
+
 use super::dialect::DialectArg;
 use super::each::{self, Documents};
 use super::options::{check, load_failure, texts};
@@ -62,9 +64,9 @@ fn print(problems: &[Diagnostic], scenarios: usize, format: Format, documents: &
         tell!("{:?}", miette::Report::new(problem.clone()));
     }
     if problems.is_empty() {
-        say!("{scenarios} scenarios, no problems");
+        say!("{}, no problems", counted(scenarios, "scenario", "scenarios"));
     } else {
-        say!("{} problems", problems.len());
+        say!("{}", counted(problems.len(), "problem", "problems"));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use gateproof_report::matrix::{self, Choice, Clause, Known, KnownFeature, Read, SuiteTest, Unread};
+use gateproof_report::words::counted;
 use gateproof_suites::{Feature, features, upstream_tests};
 
 use super::options::scenarios_of;
@@ -79,7 +80,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     if files.iter().all(|(_, read)| read.reports.is_empty()) {
         let first = files.iter().flat_map(|(_, read)| &read.unread).next();
         let first = first.map(|one| format!("; {}:{} {}", one.file, one.line, one.problem)).unwrap_or_default();
-        let problem = format!("no ConformanceReport in {} files{first}", files.len());
+        let problem = format!("no ConformanceReport in {}{first}", counted(files.len(), "file", "files"));
         return Err(Failure::usage(problem, "name files or directories of ConformanceReports"));
     }
     let matrix = matrix::matrix(files, &choice, &known)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use futures::StreamExt;
 use gateproof_report::record::RunRecord;
+use gateproof_report::words::counted;
 use gateproof_testbed::KnownFault;
 
 use super::given::read_record;
@@ -48,7 +49,7 @@ pub(super) async fn run(
     }
     let records = records(folder)?;
     let measured = Measured::of(&records, known, shown_by, seed);
-    print(&measured, records.len());
+    print(&measured, records.len(), seed);
     Ok(if measured.is_honest() { exit_codes::PASSED } else { exit_codes::FAILED })
 }
 
@@ -76,7 +77,7 @@ fn records(folder: &Path) -> Result<Vec<RunRecord>, Failure> {
     files.iter().map(|file| read_record(file)).collect()
 }
 
-fn print(found: &Measured, runs: usize) {
+fn print(found: &Measured, runs: usize, seed: u64) {
     say!(
         "{:<32}{:>6}{:>7}{:>6}{:>8}{:>9}{:>7}{:>8}",
         "",
@@ -99,5 +100,5 @@ fn print(found: &Measured, runs: usize) {
             lines.iter().for_each(|line| say!("  {line}"));
         }
     }
-    say!("\n{runs} runs");
+    say!("\n{}; cut and put together as --seed {seed} draws it", counted(runs, "run", "runs"));
 }

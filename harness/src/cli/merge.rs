@@ -15,7 +15,7 @@ use super::recorded::{self, JudgedBy, Log, Recorded, log_of_part, unmergeable};
 use super::report_dir::{HTML, JUNIT, OPTIONS, RECORD, ReportDir, SUMMARY, can_be_directory};
 use super::reports::{self, IdentityArgs};
 use super::shelf::Shelf;
-use super::{Failure, Outcome, causes, given, options_from};
+use super::{Failure, Outcome, causes, diagnose, given, options_from};
 use crate::scenario::Scenario;
 
 /// Put the parts of a run together that were run with --shard.
@@ -102,7 +102,7 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
     dir.write(&[JUNIT], &junit::render(record).map_err(internal)?)?;
-    dir.write(&[SUMMARY], &markdown::render(record))?;
+    dir.write(&[SUMMARY], &markdown::render_with(record, &diagnose::lines_after(record)?))?;
     let files: Vec<PathBuf> = logs.iter().map(|log| log.file.clone()).collect();
     dir.write(&[HTML], &page(record, &files, baseline.and_then(|before| before.news(record)))?)?;
     reports::conformance_report(dir, record, left_out, identity)?;

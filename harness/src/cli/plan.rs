@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gateproof_report::terminal::printable;
+use gateproof_report::words::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -146,6 +147,6 @@ fn compared(differences: &[Difference], format: Format, documents: &mut Document
     };
     output::columns(&differences.iter().map(cells).collect::<Vec<_>>());
     let scenarios: BTreeSet<&str> = differences.iter().map(|one| one.scenario.as_str()).collect();
-    say!("{} scenarios differ", scenarios.len());
+    say!("{}", counted(scenarios.len(), "scenario differs", "scenarios differ"));
     Ok(exit_codes::PASSED)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gateproof_report::record::{Outcome, ScenarioRecord};
 use gateproof_report::terminal::{self, printable};
+use gateproof_report::words::counted;
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
 use tokio::task::JoinSet;
@@ -90,7 +91,8 @@ impl Reporter {
 impl Progress for Reporter {
     fn planned(&mut self, plan: &[Planned], facts: &Facts) {
         let runs = plan.iter().filter(|p| matches!(p.decision, Decision::Run)).count();
-        let text = format!("{runs} of {} scenarios on {}", plan.len(), printable(&facts.summary()));
+        let text =
+            format!("{runs} of {} on {}", counted(plan.len(), "scenario", "scenarios"), printable(&facts.summary()));
         self.say(&text);
         self.bar.set_prefix(self.of.clone());
         self.bar.set_length(runs as u64);

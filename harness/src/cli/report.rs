@@ -120,7 +120,7 @@ fn render(path: &Path, form: Form, baseline: &BaselineArg) -> Result<String, Fai
     }
     match form {
         Form::Text => Ok(terminal::summary(record)),
-        Form::Markdown => Ok(markdown::render(record)),
+        Form::Markdown => Ok(markdown::render_with(record, &diagnose::lines_after(record)?)),
         Form::Annotations => Ok(annotations::render(record)),
         Form::Html => {
             let before = baseline.read(&record.target.dialect)?;

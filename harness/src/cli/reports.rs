@@ -14,7 +14,7 @@ use super::page::{each_event, is_streamed, page};
 use super::profiles::profile_rules;
 use super::report_dir::{CONFORMANCE, HTML, JUNIT, RECORD, SUMMARY};
 use super::shelf::Shelf;
-use super::{Failure, own};
+use super::{Failure, diagnose, own};
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
 use crate::suite::Suite;
@@ -101,7 +101,7 @@ pub(crate) fn write(
     let record = &output.record;
     let internal = |error: String| Failure::environment(error, "this is a mistake of gateproof; please report it");
     dir.write(&[JUNIT], &junit::render(record).map_err(internal)?)?;
-    dir.write(&[SUMMARY], &markdown::render(record))?;
+    dir.write(&[SUMMARY], &markdown::render_with(record, &diagnose::lines_after(record)?))?;
     // The log in memory has not all of it.
     let log = dir.events_file()?;
     let news = baseline.and_then(|before| before.news(record));

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use gateproof_report::record::RunRecord;
 use gateproof_report::terminal::printable;
 use gateproof_report::trend::{self, Keep, Run};
+use gateproof_report::words::counted;
 
 use super::output::{self, tell};
 use super::report_dir::{RECORD, prune};
@@ -111,7 +112,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             continue;
         }
         match prune(Path::new(&old.place))? {
-            Ok(files) => tell!("pruned {place} of {date}: {files} files"),
+            Ok(files) => tell!("pruned {place} of {date}: {}", counted(files, "file", "files")),
             Err(why) => tell!("{place} of {date} is left: {why}"),
         }
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gateproof_report::html;
 use gateproof_report::terminal::printable;
+use gateproof_report::words::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -290,7 +291,7 @@ fn print(verified: &Verified) {
         .filter(|state| count(*state) > 0)
         .map(|state| format!("{} {}", count(state), state.word()))
         .collect();
-    say!("{} files: {}", verified.files.len(), counts.join(", "));
+    say!("{}: {}", counted(verified.files.len(), "file", "files"), counts.join(", "));
 }
 
 /// A line of which the beginning is shown.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use gateproof_report::record::{Outcome, repeat_of};
 use gateproof_report::terminal::printable;
+use gateproof_report::words::counted;
 
 use self::files::Files;
 use self::memory::{Memory, some, written};
@@ -273,7 +274,7 @@ impl Watch {
                 true => "nothing of it is selected".to_owned(),
                 false => {
                     let names = some(running.keys().map(String::as_str));
-                    format!("{} of {of} scenarios again: {names}", running.len())
+                    format!("{} of {} again: {names}", running.len(), counted(of, "scenario", "scenarios"))
                 }
             };
             let line = causes.into_iter().chain([what]).collect::<Vec<_>>().join("; ");

@@ -3,6 +3,7 @@
 mod handshake;
 mod text;
 
+use gateproof_report::words::counted;
 use serde_json::Value;
 
 use super::location::{self, Comparison};
@@ -194,8 +195,8 @@ impl Check<'_> {
         if let Some(wanted) = expected.messages
             && answer.messages != Some(wanted)
         {
-            let seen = format!("{} messages", answer.messages.unwrap_or(0));
-            self.miss(".messages", self.level, format!("{wanted} messages"), seen);
+            let messages = |count: u32| counted(count as usize, "message", "messages");
+            self.miss(".messages", self.level, messages(wanted), messages(answer.messages.unwrap_or(0)));
         }
         self.rest(expected, exchange, answer);
     }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::answer::test_header;
 use super::miss::{Miss, plain_miss, severity};
 use crate::log::JournalEntry;
-use crate::scenario::{Level, Noted};
+use crate::scenario::{Level, Noted, Times};
 
 /// Holds the entries of these requests against what is expected of each backend.
 pub(super) fn compare(
@@ -32,7 +32,8 @@ pub(super) fn compare(
             && let Some(other) = requests.iter().map(Vec::len).find(|&count| !times.holds(count))
         {
             let expected = format!("each request reaches backend {backend} {times}");
-            miss("times", expected, format!("one of them reached it {other} times"));
+            let other = Times::exactly(u32::try_from(other).unwrap_or(u32::MAX));
+            miss("times", expected, format!("one of them reached it {other}"));
             // How those looked that should not be there, or are not there, says nothing.
             continue;
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gateproof_report::record::{Severity, Stage};
+use gateproof_report::words::counted;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -282,7 +283,8 @@ impl Counting {
         };
         let gap = seconds("at least", gap.at_least).chain(seconds("at most", gap.at_most)).collect::<Vec<_>>();
         let gap = if gap.is_empty() { String::new() } else { format!(", {}", gap.join(" and ")) };
-        format!("the service `{service}` gets {count} requests{what}{by}{gap}")
+        let requests = if at_most.unwrap_or(*at_least) == 1 { "request" } else { "requests" };
+        format!("the service `{service}` gets {count} {requests}{what}{by}{gap}")
     }
 
     /// The requests that count, with the time since the first.
@@ -295,8 +297,10 @@ impl Counting {
         let shown: Vec<String> = self.counted.iter().take(NAMED).map(one).collect();
         match self.counted.len() {
             0 => "no request".to_owned(),
-            count if count > NAMED => format!("{count} requests: {}, …", shown.join("; ")),
-            count => format!("{count} requests: {}", shown.join("; ")),
+            count => {
+                let more = if count > NAMED { ", …" } else { "" };
+                format!("{}: {}{more}", counted(count, "request", "requests"), shown.join("; "))
+            }
         }
     }
 }

@@ -191,7 +191,25 @@ fn failures_of_the_reference_are_nobodys() {
     first_run(dir.path());
     edit_record(dir.path(), |record| record["target"]["embedded"] = true.into());
     expect(&init(dir.path(), &["--report", "gateproof-report"]), 2, &["the embedded target"]);
-    expect(&init(dir.path(), &[]), 0, &["`my-class`"]);
+    let why =
+        "first run: ./gateproof-report is about the embedded target, whose failures are not yours: nothing is taken";
+    let next = "run `gateproof run --gateway-class my-class` once";
+    expect(&init(dir.path(), &[]), 0, &["`my-class`", why, next]);
+    assert!(read(&dir.path().join(KNOWN)).contains("failures: []"));
+    // Who names the class is told the line with it.
+    let named = init(dir.path(), &["--force", "--gateway-class", "acme"]);
+    expect(&named, 0, &["run `gateproof run --gateway-class acme` once"]);
+}
+
+#[test]
+fn failures_of_another_dialect_are_not_those_of_gateway_api() {
+    let dir = tempfile::tempdir().unwrap();
+    first_run(dir.path());
+    edit_record(dir.path(), |record| record["target"]["dialect"] = "kuadrant".into());
+    let why = "gateproof-report is of the dialect kuadrant, and what is written tests Gateway API";
+    expect(&init(dir.path(), &["--report", "gateproof-report"]), 2, &[why, "name the reports of a run of Gateway API"]);
+    assert!(!dir.path().join(KNOWN).exists());
+    expect(&init(dir.path(), &[]), 0, &[why, "`my-class`"]);
     assert!(read(&dir.path().join(KNOWN)).contains("failures: []"));
 }
 

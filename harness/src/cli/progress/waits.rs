@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateproof_report::terminal::printable;
+use gateproof_report::words::counted;
 
 use crate::run::Wait;
 
@@ -49,7 +50,7 @@ impl Told {
         let mut lines: Vec<String> =
             new.iter().take(SHOWN).map(|wait| format!("waiting {}", in_words(wait).trim_start())).collect();
         if new.len() > SHOWN {
-            lines.push(format!("waiting in {} scenarios more", new.len() - SHOWN));
+            lines.push(format!("waiting in {} more", counted(new.len() - SHOWN, "scenario", "scenarios")));
         }
         lines
     }

@@ -195,11 +195,12 @@ impl Times {
 
 impl fmt::Display for Times {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let often = |times: u32| if times == 1 { "once".to_owned() } else { format!("{times} times") };
         match (self.at_least, self.at_most) {
-            (least, Some(most)) if least == most => write!(f, "{most} times"),
-            (0, Some(most)) => write!(f, "at most {most} times"),
+            (least, Some(most)) if least == most => f.write_str(&often(most)),
+            (0, Some(most)) => write!(f, "at most {}", often(most)),
             (least, Some(most)) => write!(f, "{least} to {most} times"),
-            (least, None) => write!(f, "at least {least} times"),
+            (least, None) => write!(f, "at least {}", often(least)),
         }
     }
 }
