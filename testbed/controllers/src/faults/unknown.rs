@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use gateproof_proxy::Config;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Fault, Seam,
@@ -71,6 +71,43 @@ fn overlook_rewrites_beside_redirects(snapshot: &mut Snapshot) {
     });
 }
 
+/// Takes the rules off HTTPRoutes by which who replaces a prefix matches by one.
+fn admit_prefixes_of_any_match(crds: &mut [Value]) {
+    let routes = crds.iter_mut().filter(|crd| crd["spec"]["names"]["kind"] == "HTTPRoute");
+    for version in routes.flat_map(|crd| each(crd, "/spec/versions")) {
+        let rule = "/schema/openAPIV3Schema/properties/spec/properties/rules/items";
+        let checks = version.pointer_mut(rule).and_then(|rule| rule["x-kubernetes-validations"].as_array_mut());
+        if let Some(checks) = checks {
+            checks.retain(|check| !check["rule"].as_str().unwrap_or_default().contains("ReplacePrefixMatch"));
+        }
+    }
+}
+
+/// Has the whole path replaced where a prefix is to be, and there is not the one match by a prefix that says which.
+fn replace_what_is_no_prefix(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::HttpRoute, |route| {
+        for rule in each(route, "/spec/rules") {
+            let is_prefix = |one: &Value| {
+                let r#type = one.pointer("/path/type").and_then(Value::as_str);
+                r#type.is_none_or(|r#type| r#type == "PathPrefix")
+            };
+            let matches = rule["matches"].as_array();
+            if matches.is_none_or(|all| all.len() < 2 && all.iter().all(is_prefix)) {
+                continue;
+            }
+            for filter in each(rule, "/filters") {
+                for place in ["/requestRedirect/path", "/urlRewrite/path"] {
+                    let Some(path) = filter.pointer_mut(place) else { continue };
+                    if path["type"] == "ReplacePrefixMatch" {
+                        let whole = path["replacePrefixMatch"].as_str().filter(|by| !by.is_empty()).unwrap_or("/");
+                        *path = json!({"type": "ReplaceFullPath", "replaceFullPath": whole});
+                    }
+                }
+            }
+        }
+    });
+}
+
 /// Attaches the routes of Gateways whose class does not exist to every Gateway that there is.
 fn attach_to_all(snapshot: &mut Snapshot) {
     let classes: Vec<String> = snapshot.gateway_classes().map(|(object, _)| object.meta.name.clone()).collect();
@@ -81,7 +118,7 @@ fn attach_to_all(snapshot: &mut Snapshot) {
     let served: Vec<Value> = served
         .iter()
         .map(key)
-        .map(|(namespace, name)| serde_json::json!({"group": GATEWAY_GROUP, "kind": "Gateway", "namespace": namespace, "name": name}))
+        .map(|(namespace, name)| json!({"group": GATEWAY_GROUP, "kind": "Gateway", "namespace": namespace, "name": name}))
         .collect();
     snapshot.edit(Kind::HttpRoute, |route| {
         let own = route["metadata"]["namespace"].clone();
@@ -134,6 +171,15 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Several(&[
             Seam::ApiSurface(|crds| admit_conflicting_filters(crds)),
             Seam::Snapshot(|| view(overlook_rewrites_beside_redirects)),
+        ]),
+    },
+    Fault {
+        name: "replaces-prefixes-of-any-match",
+        summary: "Has CRDs that store routes which replace a prefix without one match by a prefix, and replaces the whole path there.",
+        clauses: &["OWN-150"],
+        seam: Seam::Several(&[
+            Seam::ApiSurface(|crds| admit_prefixes_of_any_match(crds)),
+            Seam::Snapshot(|| view(replace_what_is_no_prefix)),
         ]),
     },
     Fault {

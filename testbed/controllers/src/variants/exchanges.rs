@@ -12,8 +12,8 @@ use gateproof_proxy::{
     stream::Stream,
 };
 use http::{
-    HeaderName, HeaderValue, Response, StatusCode, Version,
-    header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SERVER, VIA},
+    HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Version,
+    header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, SERVER, SET_COOKIE, VIA},
     request::Parts,
 };
 use tokio::io::AsyncWriteExt;
@@ -165,6 +165,55 @@ fn chunked(_: &RequestHead, response: &mut Response<Body>) {
     }
 }
 
+/// Makes one line of all that have a name, but of cookies, of which one line is one cookie or has a separator of its own.
+fn join_lines(headers: &mut HeaderMap) {
+    let is_repeated = |name: &&HeaderName| headers.get_all(*name).iter().nth(1).is_some();
+    let names = headers.keys().filter(|name| **name != SET_COOKIE && **name != COOKIE).filter(is_repeated);
+    for name in names.cloned().collect::<Vec<_>>() {
+        let lines: Vec<&[u8]> = headers.get_all(&name).iter().map(HeaderValue::as_bytes).collect();
+        if let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b","[..])) {
+            headers.insert(name, joined);
+        }
+    }
+}
+
+/// Joins lines of headers, there and back.
+struct JoinsLines;
+
+#[async_trait]
+impl Exchange for JoinsLines {
+    async fn on_forward(&self, _: &RequestHead, mut parts: Parts) -> Parts {
+        join_lines(&mut parts.headers);
+        parts
+    }
+
+    async fn on_response(&self, _: &RequestHead, mut response: Response<Body>) -> Option<Response<Body>> {
+        join_lines(response.headers_mut());
+        Some(response)
+    }
+}
+
+fn request_in_chunks(mut sent: Request<Body>) -> Request<Body> {
+    if sent.headers_mut().remove(CONTENT_LENGTH).is_some() {
+        let known = std::mem::replace(sent.body_mut(), body::empty());
+        *sent.body_mut() = body::of_unknown_length(known);
+    }
+    sent
+}
+
+/// Sends requests in chunks, to backends and mirrors.
+struct ChunksRequests;
+
+impl Exchange for ChunksRequests {
+    fn on_try(&self, _: &RequestHead, _: u32, sent: Request<Body>) -> Request<Body> {
+        request_in_chunks(sent)
+    }
+
+    fn on_mirror(&self, _: &RequestHead, copy: Request<Body>) -> Option<Request<Body>> {
+        Some(request_in_chunks(copy))
+    }
+}
+
 /// In which case names came stands beside the headers; without that they are written in lower case.
 struct LowerCase;
 
@@ -244,6 +293,18 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Sends answers of a known length in chunks.",
         source: "RFC 9112, 7.1: any recipient of HTTP/1.1 must be able to read chunks.",
         place: Place::Exchange(|| Arc::new(Answers(chunked))),
+    },
+    Variant {
+        name: "chunks-requests",
+        summary: "Sends requests of a known length in chunks to backends and mirrors.",
+        source: "RFC 9112, 7.1: any recipient of HTTP/1.1 must be able to read chunks.",
+        place: Place::Exchange(|| Arc::new(ChunksRequests)),
+    },
+    Variant {
+        name: "joins-lines-of-headers",
+        summary: "Makes one line of all that have the name of a header, in requests and in answers, with commas and no spaces; not of cookies.",
+        source: "RFC 9110, 5.3: a recipient may combine field lines of one name into one line, each value behind a comma.",
+        place: Place::Exchange(|| Arc::new(JoinsLines)),
     },
     Variant {
         name: "answers-errors-with-pages",

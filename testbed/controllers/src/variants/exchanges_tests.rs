@@ -85,6 +85,23 @@ async fn a_request_is_held() {
     assert_eq!(before.elapsed(), HELD);
 }
 
+#[tokio::test]
+async fn lines_of_a_name_become_one() {
+    let sent =
+        Request::get("/").header("x-a", "one").header("x-a", "two").header("cookie", "a=1").header("cookie", "b=2");
+    let exchange = exchange("joins-lines-of-headers");
+    let headers = exchange.on_forward(&request(), sent.body(()).unwrap().into_parts().0).await.headers;
+    let lines = |name: &str| headers.get_all(name).iter().cloned().collect::<Vec<_>>();
+    assert_eq!((lines("x-a"), lines("cookie").len()), (vec![HeaderValue::from_static("one,two")], 2));
+}
+
+#[test]
+fn a_request_is_sent_in_chunks() {
+    let sent = Request::post("/").header(CONTENT_LENGTH, "5").body(body::full("hello")).unwrap();
+    let sent = exchange("chunks-requests").on_try(&request(), 0, sent);
+    assert!(!sent.headers().contains_key(CONTENT_LENGTH) && sent.body().size_hint().exact().is_none());
+}
+
 /// Two backends of the same weight, with two endpoints each.
 fn route() -> CompiledRoute {
     let backend = |port: u16| Backend {

@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use gateproof_proxy::{
+    Config,
     body::Body,
     exchange::{Exchange, RequestHead},
 };
@@ -18,7 +19,10 @@ use http::{
 };
 
 use super::{Place, Variant};
-use crate::faults::exchange::Answers;
+use crate::{
+    faults::{exchange::Answers, tools},
+    runtime::seams::{ConfigSeam, Seen},
+};
 
 /// How long the first request of a connection waits.
 const WARM_UP: Duration = Duration::from_millis(50);
@@ -35,6 +39,20 @@ impl Exchange for WarmsUp {
             tokio::time::sleep(WARM_UP).await;
         }
         parts
+    }
+}
+
+/// How long it is between two tries at least.
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// Waits before it tries again, whether a route asks for that or not.
+struct Pauses;
+
+impl ConfigSeam for Pauses {
+    fn edit(&mut self, _: Seen<'_>, config: &mut Config) {
+        for retry in tools::rules(config).filter_map(|rule| rule.retry.as_mut()) {
+            retry.backoff = retry.backoff.max(PAUSE);
+        }
     }
 }
 
@@ -58,6 +76,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Holds the first request of every connection for 50 ms.",
         source: "Nothing in the specification says how fast a data plane is.",
         place: Place::Exchange(|| Arc::new(WarmsUp::default())),
+    },
+    Variant {
+        name: "pauses-between-tries",
+        summary: "Waits 40 ms before each further try, where a route asks for no pause, too.",
+        source: "HTTPRouteRetry.backoff: where it is left out, the pause between tries is left to implementations.",
+        place: Place::Runtime(|seams| seams.config.push(Box::new(Pauses))),
     },
     Variant {
         name: "forbids-preflights-of-other-methods",

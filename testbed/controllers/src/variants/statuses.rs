@@ -117,6 +117,21 @@ pub(super) const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
+        name: "spells-namespaces-of-parents-out",
+        summary: "Names the namespace of the parent in every entry of a route, though the route leaves it to be its own.",
+        source: "ParentReference.namespace: when unspecified it is the local namespace of the route, so both say the same.",
+        place: Place::Runtime(|seams| {
+            say(seams, |update| {
+                let own = &update.key.namespace;
+                if let DesiredStatus::Route { parents } = &mut update.status {
+                    for entry in parents {
+                        entry.parent_ref.namespace.get_or_insert_with(|| own.clone());
+                    }
+                }
+            });
+        }),
+    },
+    Variant {
         name: "orders-listeners-otherwise",
         summary: "Puts the entries of status.listeners, and the kinds in each, in the opposite order.",
         source: "GatewayStatus.listeners is a map by name, and nothing is said of the order of kinds.",

@@ -248,7 +248,8 @@ async fn every_variant_of_the_runtime_does_something() {
         let mut snapshot = cluster();
         let parents = json!([{"name": "g"}, {"name": "g", "sectionName": "http"}]);
         let route = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
-            "metadata": {"name": "r", "namespace": "n", "uid": "r", "generation": 1}, "spec": {"parentRefs": parents}});
+            "metadata": {"name": "r", "namespace": "n", "uid": "r", "generation": 1},
+            "spec": {"parentRefs": parents, "rules": [{"retry": {"codes": [503], "attempts": 1}}]}});
         snapshot.put(Kind::HttpRoute, route).unwrap();
         let beyond = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
             "metadata": {"name": "long", "namespace": "n", "uid": "long", "generation": 1},

@@ -58,6 +58,29 @@ impl Exchange for Replaces {
     }
 }
 
+/// Unescapes the path of a request that is redirected with it.
+struct UnescapesRedirects;
+
+impl Exchange for UnescapesRedirects {
+    fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
+        let MatchOutcome::Rule { route, predicate } = &found else { return found };
+        let plain = unescaped(&request.path);
+        if plain == request.path {
+            return found;
+        }
+        let mut rule = route.rule.clone();
+        for filter in &mut rule.filters {
+            if let Filter::RequestRedirect(redirect) = filter {
+                redirect.path.get_or_insert_with(|| PathModifier::ReplaceFullPath(plain.clone()));
+            }
+        }
+        if rule == route.rule {
+            return found;
+        }
+        MatchOutcome::Rule { route: Arc::new(CompiledRoute::new(&rule)), predicate: Arc::clone(predicate) }
+    }
+}
+
 /// Takes the slash off the end of a whole path, if there is more than that.
 fn trim((_, path): (bool, &mut PathModifier)) {
     if let PathModifier::ReplaceFullPath(full) = path
@@ -150,6 +173,15 @@ pub(super) const BUGS: &[Bug] = &[
             }),
         },
         reported: &["traefik/traefik#13875"],
+    },
+    Bug {
+        fault: Fault {
+            name: "takes-escapes-off-plain-redirects",
+            summary: "Unescapes the path of the request where a redirect replaces none.",
+            clauses: &["OWN-06"],
+            seam: Seam::Exchange(|| Arc::new(UnescapesRedirects)),
+        },
+        reported: &["nginx/unit#705", "goochjj/pound#4"],
     },
     Bug {
         fault: Fault {
