@@ -58,7 +58,13 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "lists-no-kinds-in-listener-sets",
         summary: "Lists no kind on the listeners of a ListenerSet that name theirs.",
-        clauses: &["upstream:ListenerSetAllowedNamespaceSame"],
+        clauses: &[
+            "upstream:ListenerSetAllowedNamespaceSame",
+            "upstream:ListenerSetAllowedRoutesNamespaces",
+            "upstream:ListenerSetDualParentRefIndependence",
+            "upstream:ListenerSetHTTPRouting",
+            "upstream:ListenerSetRouteStatusScopedToParentRef",
+        ],
         seam: Seam::Statuses(|| {
             say(|seen, statuses| {
                 for update in statuses {

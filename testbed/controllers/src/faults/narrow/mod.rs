@@ -1,6 +1,7 @@
 //! Mistakes with one sort of thing alone, where others make the like of them with every sort: each is the first to show one
 //! thing that a scenario asks for.
 
+mod cases;
 pub(super) mod grants;
 pub(super) mod routes;
 pub(super) mod traffic;
@@ -301,5 +302,59 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Gives a route that names a whole ListenerSet an entry for each of its listeners as well.",
         clauses: &["blind:ListenerSetRouteStatusScopedToParentRef.1"],
         seam: Seam::Statuses(|| say(|seen, statuses| speak_of_listeners(seen, statuses))),
+    },
+    Fault {
+        name: "takes-protocols-of-no-domain-for-http",
+        summary: "Takes a protocol of a listener that nobody knows, and that stands for no domain, for HTTP.",
+        clauses: &["GEP1364-39", "upstream:GatewayListenerUnsupportedProtocol"],
+        seam: Seam::Snapshot(|| view(cases::speak_http)),
+    },
+    Fault {
+        name: "does-not-know-https-ports",
+        summary: "Does not resolve a reference to a port of appProtocol HTTPS, though there is a policy for it.",
+        clauses: &["upstream:BackendTLSPolicySANValidation"],
+        seam: Seam::Snapshot(|| view(cases::forget_https)),
+    },
+    Fault {
+        name: "needs-protocols-of-encrypted-ports-for-calls",
+        summary: "Does not resolve a reference of a GRPCRoute to a port with a policy that does not say what it speaks.",
+        clauses: &["upstream:BackendTLSPolicyGRPCRoute"],
+        seam: Seam::Snapshot(|| view(cases::speak_http_1)),
+    },
+    Fault {
+        name: "finds-no-listener-in-whole-listener-sets",
+        summary: "Says NoMatchingParent of an HTTPRoute that names a whole ListenerSet, none of whose listeners lets it in.",
+        clauses: &["upstream:ListenerSetAllowedRoutesNamespaces"],
+        seam: Seam::Statuses(|| say(|_, statuses| cases::find_no_listeners(statuses))),
+    },
+    Fault {
+        name: "refuses-listener-sets-that-lose-to-others",
+        summary: "Refuses a ListenerSet as a whole if one of its listeners has another protocol than that of an older ListenerSet.",
+        clauses: &["upstream:ListenerSetProtocolConflict"],
+        seam: Seam::Statuses(|| say(|seen, statuses| cases::refuse_losers(seen, statuses))),
+    },
+    Fault {
+        name: "lets-wildcards-in-at-other-wildcards",
+        summary: "Accepts a TLSRoute with a wildcard at a listener with a wildcard, whatever is behind the two.",
+        clauses: &["upstream:TLSRouteInvalidNoMatchingListenerHostname"],
+        seam: Seam::Statuses(|| say(|seen, statuses| cases::let_wildcards_in(seen, statuses))),
+    },
+    Fault {
+        name: "accepts-tlsroutes-of-whole-gateways-of-https",
+        summary: "Accepts a TLSRoute that names a whole Gateway with HTTPS listeners and none of TLS.",
+        clauses: &["GEP1364-35", "upstream:TLSRouteInvalidNoMatchingListener"],
+        seam: Seam::Statuses(|| say(|seen, statuses| cases::accept_at_https(seen, statuses))),
+    },
+    Fault {
+        name: "says-nothing-of-policies-of-idle-services",
+        summary: "Says nothing of a policy whose Service has no endpoint that is ready.",
+        clauses: &["upstream:BackendTLSPolicyObservedGenerationBump"],
+        seam: Seam::Statuses(|| say(|seen, statuses| cases::skip_idle(seen, statuses))),
+    },
+    Fault {
+        name: "lists-no-kinds-of-later-listeners",
+        summary: "Lists no kinds of a listener that its Gateway did not have at first.",
+        clauses: &["upstream:GatewayModifyListeners"],
+        seam: Seam::Statuses(|| Box::<cases::ListsFirst>::default()),
     },
 ];

@@ -15,6 +15,7 @@ use crate::{
         bugs::routing::rank_by_longest_name,
         exchange::Finds,
         http::config::is_named,
+        narrow::cases,
         policies::has_authorities,
         tls::{alone, has_one_route},
         tools::{Memory, drop_field, each, filters, hosts, serve, serve_from, serve_past},
@@ -250,5 +251,23 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         summary: "Lets, at a listener with a hostname, a route win for a host that it has by a wildcard because another of its hostnames is longer.",
         clauses: &["blind:HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection.4"],
         seam: Seam::Exchange(|| Arc::new(Finds(rank_at_named_listeners))),
+    },
+    Fault {
+        name: "shares-routes-of-outer-wildcards",
+        summary: "Lets a listener with one host serve the routes of the wider of two wildcards that cover it.",
+        clauses: &["upstream:GatewayHTTPListenerIsolation"],
+        seam: Seam::Config(|| serve(|_, config| cases::of_http(config, cases::share_outer))),
+    },
+    Fault {
+        name: "lends-wildcards-to-who-writes-them",
+        summary: "Lets a listener with a wildcard serve the routes of others that have this wildcard among their hostnames.",
+        clauses: &["upstream:GatewayHTTPListenerIsolation"],
+        seam: Seam::Config(|| serve(|_, config| cases::of_http(config, cases::lend_wildcards))),
+    },
+    Fault {
+        name: "believes-anybody-behind-https-ports",
+        summary: "Does not look at the certificate of a backend whose port has the appProtocol HTTPS.",
+        clauses: &["upstream:BackendTLSPolicySANValidation"],
+        seam: Seam::Config(|| serve(cases::believe_https)),
     },
 ];
