@@ -53,7 +53,7 @@ pub(super) const BESIDES: &str = include_str!("besides.yaml");
 
 /// What a failure is about beside the values that a manifest asserts: whether something came to rest, was spoken of at all, is
 /// up to date, can be probed, and goes on as it began, at once or after a while.
-const OWN_ASPECTS: [&str; 6] = ["again", "entry", "observedGeneration", "parents", "programmed", "stays"];
+const OWN_ASPECTS: [&str; 7] = ["again", "ancestors", "entry", "observedGeneration", "parents", "programmed", "stays"];
 
 /// An expectation of a scenario, or a rule of the contract that is broken in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
