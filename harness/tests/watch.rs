@@ -335,7 +335,8 @@ fn a_file_that_is_replaced_has_changed() {
         copy(&dir.path().join("scenarios"), &at.path().join("scenarios"));
         let mut watching = Watching::begin_in(at, &["run", "--watch", watched, "--impatient"]);
         watching.waits();
-        let again = format!("; 1 of {} scenarios again: one\n", if watched == "scenarios" { 2 } else { 1 });
+        let of = if watched == "scenarios" { "2 scenarios" } else { "1 scenario" };
+        let again = format!("; 1 of {of} again: one\n");
         // The file that is there then is another one each time.
         for text in [failing("one"), good("one"), failing("one")] {
             watching.replace("one.yaml", &text);
