@@ -166,7 +166,7 @@ fn what_is_saved_twice_at_once_ends_with_the_second() {
     }
     // While it runs, too: the wait begins when both have been run.
     watching.write("one.yaml", &failing("one"));
-    watching.until("scenarios again: one");
+    watching.until("scenario again: one");
     watching.write("one.yaml", &good("one"));
     watching.until("1 passed, 0 failed");
     watching.waits();
