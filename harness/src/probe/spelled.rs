@@ -19,8 +19,12 @@ pub(super) fn spell<B>(wire: &mut Request<B>, request: &HttpRequest) -> Option<B
         return None;
     }
     let mut bytes = format!("{} {} HTTP/1.1\r\n", wire.method(), wire.uri()).into_bytes();
+    // In which case names are given, the wire does not say.
+    let mut names: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
     for (name, value) in wire.headers() {
-        bytes.extend_from_slice(&[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        let given = names.iter().position(|own| own.eq_ignore_ascii_case(name.as_str()));
+        let name = given.map_or(name.as_str(), |at| names.remove(at));
+        bytes.extend_from_slice(&[name.as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
     }
     bytes.extend_from_slice(b"\r\n");
     let body = &request.body;
@@ -110,17 +114,22 @@ mod tests {
     }
 
     #[rstest]
-    #[case::two(&[("Content-Length", "5"), ("Content-Length", "9")], "hello", "content-length: 5\r\ncontent-length: 9\r\n\r\nhello")]
-    #[case::empty(&[("Content-Length", "")], "", "content-length: \r\n\r\n")]
+    #[case::two(&[("Content-Length", "5"), ("Content-Length", "9")], "hello", "Content-Length: 5\r\nContent-Length: 9\r\n\r\nhello")]
+    #[case::in_two_cases(
+        &[("X-One", "1"), ("content-length", "5"), ("x-TWO", "2"), ("CONTENT-LENGTH", "9")],
+        "hello",
+        "X-One: 1\r\ncontent-length: 5\r\nCONTENT-LENGTH: 9\r\nx-TWO: 2\r\n\r\nhello"
+    )]
+    #[case::empty(&[("Content-Length", "")], "", "Content-Length: \r\n\r\n")]
     #[case::before_chunks(
         &[("Content-Length", "3"), ("Transfer-Encoding", "chunked")],
         "hello, gateway!!",
-        "content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n10\r\nhello, gateway!!\r\n0\r\n\r\n"
+        "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhello, gateway!!\r\n0\r\n\r\n"
     )]
     #[case::behind_chunks(
         &[("Transfer-Encoding", "chunked"), ("Content-Length", "3")],
         "",
-        "transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n"
+        "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n"
     )]
     fn what_is_given_goes_out(#[case] headers: &[(&str, &str)], #[case] body: &str, #[case] expected: &str) {
         let (mut wire, request) = request(body, headers);

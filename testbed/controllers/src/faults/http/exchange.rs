@@ -7,6 +7,7 @@ use gateproof_proxy::{
     compiled::CompiledRoute,
     config::{Filter, RouteId},
     exchange::{BackendChoice, Exchange, MatchOutcome, RequestHead},
+    lengths::Wrong,
     routing::Routing,
 };
 use http::{
@@ -75,6 +76,20 @@ impl Exchange for Mirrors {
     }
 }
 
+/// Takes a request with a length beside its chunks for done, and asks no backend.
+struct AnswersForBackends;
+
+impl Exchange for AnswersForBackends {
+    fn on_backend(&self, request: &RequestHead, _: &CompiledRoute, drawn: BackendChoice) -> BackendChoice {
+        match drawn {
+            BackendChoice::Forward { backend, .. } if Wrong::of(&request.headers) == Some(Wrong::BesideChunks) => {
+                BackendChoice::Answer { backend, status: 200, body: String::new() }
+            }
+            drawn => drawn,
+        }
+    }
+}
+
 /// Lets a body take as long as it likes.
 struct WaitsForBodies;
 
@@ -132,6 +147,12 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         summary: "Serves one of twenty connections by each rule as it was first.",
         clauses: &["blind:Generic.2", "GEP1364-49", "IMPL-42", "blind:HTTPRouteServiceTypes.1"],
         seam: Seam::Exchange(|| Arc::new(OneReplicaLags::default())),
+    },
+    Fault {
+        name: "answers-lengths-beside-chunks-without-forwarding",
+        summary: "Answers 200 to a request with a length beside its chunks, and forwards it to nobody.",
+        clauses: &["OWN-118"],
+        seam: Seam::Exchange(|| Arc::new(AnswersForBackends)),
     },
     Fault {
         name: "balances-connections-not-requests",
