@@ -246,6 +246,7 @@ mod tests {
         assert_eq!(names(&[("http", 0, 12)], 8).len(), 3);
         assert_eq!(names(&[("http-8080", 1, 0)], 2), [("http-8080".to_owned(), 8080)]);
         assert_eq!(names(&[("http", 0, 0)], 2), []);
+        assert_eq!(names(&[("http", 0, 5)], 0).len(), 1, "whoever needs one has one");
     }
 
     #[test]
@@ -260,6 +261,7 @@ mod tests {
         let expected = [("tcp-own-0", 9000), ("tcp-own-1", 9001), ("tcp-own-2", 9002)];
         assert_eq!(names(&[("tcp", 3, 0)], 8), expected.map(|(name, port)| (name.to_owned(), port)));
         assert_eq!(names(&[("tcp", 60, 0)], 80).len(), 11);
+        assert_eq!(names(&[("tcp", 10, 10)], 8).len(), 5, "whether they say that they need one alone or not");
     }
 
     #[rstest]

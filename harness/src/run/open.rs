@@ -1,6 +1,5 @@
 //! From the options to a run that can begin: the plan, the log, the observer, the pool, and whether the target can be tested.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use super::plan::{self, Decision, Planned};
 use super::preflight::{CANARY, PREFLIGHT, Preflight};
 use super::prepare::{self, Failed, RunError, Target};
 use super::record::{self, End, Entry};
-use super::schedule::Job;
+use super::schedule::{Job, demand};
 use super::session::{SetUp, Slot};
 use super::tally::Tally;
 use super::tidy::Tidy;
@@ -36,7 +35,7 @@ use crate::cluster::write::Writer;
 use crate::cluster::{clock, names};
 use crate::log::{Body, ObjectKey, RunStarted, Scope, Timing};
 use crate::probe::Prober;
-use crate::scenario::{Isolation, MadeObject, ObjectRef, Scenario, bind};
+use crate::scenario::{MadeObject, ObjectRef, Scenario, bind};
 
 /// What it is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +106,7 @@ pub async fn open(
     if purpose == Purpose::Preflight {
         slots.clear();
     }
-    let mut demand = demand(&slots);
+    let mut demand = demand(slots.iter().map(|slot| &slot.job));
     if let (Purpose::Preflight, Some(request)) = (purpose, &request) {
         for (_, shape) in shapes(request)? {
             demand.entry(shape).or_insert(Demand { shared: 1, ..Demand::default() });
@@ -353,26 +352,6 @@ fn shapes(scenario: &Scenario) -> Result<Vec<(String, Shape)>, RunError> {
     let read = |(alias, shape): (&String, &String)| Ok((alias.clone(), shape.parse()?));
     let shapes: Result<_, crate::cluster::shape::ShapeError> = scenario.gateways.iter().map(read).collect();
     shapes.map_err(|error| RunError::Shape { scenario: scenario.name.clone(), error })
-}
-
-/// How many scenarios want which Gateways.
-fn demand(slots: &[Slot]) -> BTreeMap<Shape, Demand> {
-    let mut demand: BTreeMap<Shape, Demand> = BTreeMap::new();
-    for slot in slots {
-        let is_exclusive = slot.job.is_exclusive();
-        for (_, shape) in &slot.job.gateways {
-            let demand = demand.entry(*shape).or_default();
-            if is_exclusive {
-                // Who has the whole cluster takes one that others had.
-                demand.exclusive += usize::from(slot.job.isolation != Isolation::Cluster);
-                demand.at_once =
-                    demand.at_once.max(slot.job.gateways.iter().filter(|(_, other)| other == shape).count());
-            } else {
-                demand.shared += 1;
-            }
-        }
-    }
-    demand
 }
 
 /// What is watched: the class by name; by the run's label Gateways, namespaces, and whatever scenarios apply or name; by

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::coming;
 use super::intake::Intake;
-use crate::cluster::pool::Instance;
+use crate::cluster::pool::{Demand, Instance};
 use crate::cluster::shape::Shape;
 use crate::log::Timing;
 use crate::scenario::bind::needs;
@@ -116,6 +116,24 @@ impl Job {
             || self.isolation != Isolation::Shared
             || self.gateways.iter().any(|(_, shape)| shape.protocol.is_layer_4())
     }
+}
+
+/// How many of these jobs want which Gateways of the pool.
+pub fn demand<'j>(jobs: impl Iterator<Item = &'j Job>) -> BTreeMap<Shape, Demand> {
+    let mut demand: BTreeMap<Shape, Demand> = BTreeMap::new();
+    for job in jobs {
+        for (_, shape) in &job.gateways {
+            let demand = demand.entry(*shape).or_default();
+            if job.is_exclusive() {
+                // Who has the whole cluster takes one that others had.
+                demand.exclusive += usize::from(job.isolation != Isolation::Cluster);
+                demand.at_once = demand.at_once.max(job.gateways.iter().filter(|(_, other)| other == shape).count());
+            } else {
+                demand.shared += 1;
+            }
+        }
+    }
+    demand
 }
 
 /// How long a probe takes about: as long as the backend is asked to keep it waiting, for every answer that has to agree.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use rstest::rstest;
 
 use super::*;
+use crate::cluster::pool::layout;
+use crate::cluster::shape::Ports;
 use crate::log::TimingProfile;
 use crate::run::intake::FIRST;
 use crate::scenario::load;
@@ -31,6 +33,32 @@ fn schedule(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize) -> Schedule 
 /// Starts as much as may start; the indexes of the jobs.
 fn fill(schedule: &mut Schedule) -> Vec<usize> {
     std::iter::from_fn(|| schedule.start()).map(|start| start.job).collect()
+}
+
+/// How many Gateways there are of the pool: those that scenarios share, and those that one at a time has for itself.
+#[rstest]
+#[case::shared(&[Isolation::Shared; 9], (1, 0))]
+#[case::taking_turns(&[Isolation::Lane; 4], (0, 1))]
+#[case::more_than_take_turns_on_one(&[Isolation::Lane; 5], (0, 2))]
+#[case::shared_and_not(&[Isolation::Shared, Isolation::Lane], (1, 1))]
+#[case::of_who_has_the_cluster(&[Isolation::Cluster; 9], (0, 1))]
+#[case::taken_from_others_by_who_has_the_cluster(
+    &[Isolation::Lane, Isolation::Lane, Isolation::Lane, Isolation::Lane, Isolation::Cluster],
+    (0, 1),
+)]
+#[case::of_who_shares_and_who_has_the_cluster(&[Isolation::Shared, Isolation::Cluster], (1, 1))]
+fn the_pool_has_what_the_jobs_take(#[case] isolated: &[Isolation], #[case] expected: (usize, usize)) {
+    let jobs: Vec<Job> = isolated.iter().map(|isolation| job(&["http"], *isolation, 5)).collect();
+    let pool = layout(&demand(jobs.iter()), &Ports::default(), 8).unwrap();
+    let alone = pool.iter().filter(|instance| instance.exclusive).count();
+    assert_eq!((pool.len() - alone, alone), expected);
+}
+
+#[test]
+fn who_takes_several_at_once_has_them() {
+    let several = Job { gateways: job(&["http"; 3], Isolation::Lane, 5).gateways, ..job(&[], Isolation::Lane, 5) };
+    let both = [several, job(&["http"], Isolation::Lane, 5)];
+    assert_eq!(layout(&demand(both.iter()), &Ports::default(), 8).unwrap().len(), 3);
 }
 
 #[test]

@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn what_is_not_granted_before_the_body_is_whole_is_not_granted_behind_it() {
         let mut place = Place::default();
-        for part in ["GET / HTTP/1.1\r\nUpgrade: other\r\nContent-Length: 2\r\n\r\n", "hi"] {
-            assert_eq!(place.pass(&mut part.as_bytes().to_vec()), part.len());
-            place.stay();
-        }
+        let head = "GET / HTTP/1.1\r\nUpgrade: other\r\nContent-Length: 2\r\n\r\n";
+        assert_eq!(place.pass(&mut head.as_bytes().to_vec()), head.len());
+        place.stay();
+        assert_eq!(place.pass(&mut b"hi".to_vec()), 2);
         assert_eq!(place.pass(&mut b"GET".to_vec()), 0);
     }
 }

@@ -165,6 +165,7 @@ spec:
     #[case::known_to_a_client("authority: next", "", "expect: {backend: echo, trusted: next}")]
     #[case::of_the_backend("", "", "expect: {backend: echo, trusted: ca}")]
     #[case::exchanged_for_one_that_signs_nothing("", "${ca:next}", PLAIN)]
+    #[case::signs_for_the_gateway("authority: stranger", "${tls:host;chain}", "expect: {backend: echo, trusted: ca}")]
     fn one_signs_and_another_knows(#[case] tls: &str, #[case] data: &str, #[case] probe: &str) {
         let read = parse("a.yaml", &scenario(tls, data, probe), &Vocabulary::builtin());
         assert!(read.is_ok(), "{read:?}");
@@ -200,6 +201,10 @@ spec:
         "", "", "expect: {backend: echo, trusted: nobody}", (12, 73),
         "nothing is signed by the authority `nobody`", "there is ca",
     )]
+    #[case::trusted_where_the_gateway_has_a_certificate_of_nobody(
+        "authority: stranger", "${tls:host}", "expect: {backend: echo, trusted: ca}", (12, 73),
+        "nothing is signed by the authority `ca`", "there is stranger, whom nobody has to trust",
+    )]
     fn who_is_spoken_of_once_is_unknown(
         #[case] tls: &str,
         #[case] data: &str,
@@ -212,6 +217,19 @@ spec:
         let told: Vec<_> =
             found.iter().map(|one| ((one.line, one.column), one.message.as_str(), one.help.as_deref())).collect();
         assert_eq!(told, [(place, message, Some(help))]);
+    }
+
+    /// Neither is what the other may have meant.
+    #[test]
+    fn two_that_are_unknown_are_told_both() {
+        let text = scenario("clients: somebody", "", "client: {authority: other}, expect: noAnswer");
+        let found = parse("a.yaml", &text, &Vocabulary::builtin()).unwrap_err();
+        let told: Vec<_> = found.iter().map(|one| (one.message.as_str(), one.help.as_deref())).collect();
+        let expected = [
+            ("nothing is signed by the authority `somebody`", "there is ca, other"),
+            ("nobody trusts the authority `other`", "there is ca, stranger, whom nobody has to trust"),
+        ];
+        assert_eq!(told, expected.map(|(message, help)| (message, Some(help))));
     }
 
     #[test]

@@ -11,11 +11,11 @@ use super::Bug;
 use crate::{
     faults::{
         Fault, Seam,
-        tools::{each, has_reason, listeners, parents, say, set, view},
+        tools::{each, has_reason, listeners, parents, say, serve_from, set, view},
     },
     model::{Listener, ParentRef, RouteKind},
     runtime::seams::{ConfigSeam, Seen},
-    snapshot::{Kind, Object, Snapshot},
+    snapshot::{Kind, Object, ObjectKey, Snapshot},
     status::{StatusUpdate, Truth},
 };
 
@@ -140,6 +140,28 @@ impl ConfigSeam for StopsAtSelectors {
     }
 }
 
+/// Has HTTPRoutes name none of the Gateways that come behind one of the same namespace of which this is so.
+fn leave_younger_gateways(snapshot: &mut Snapshot, is_odd: fn(&Value) -> bool) {
+    let odd: Vec<_> = snapshot.all(Kind::Gateway).filter(|gateway| is_odd(&gateway.raw)).cloned().collect();
+    let is_behind = |gateway: &&Arc<Object>| {
+        odd.iter().any(|odd| {
+            odd.meta.namespace == gateway.meta.namespace && odd.meta.precedence() < gateway.meta.precedence()
+        })
+    };
+    let behind: BTreeSet<_> = snapshot.all(Kind::Gateway).filter(is_behind).map(|gateway| gateway.key()).collect();
+    snapshot.edit(Kind::HttpRoute, |route| {
+        let own = route["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+        if let Some(parents) = route.pointer_mut("/spec/parentRefs").and_then(Value::as_array_mut) {
+            parents.retain(|parent| {
+                let namespace = parent["namespace"].as_str().unwrap_or(&own);
+                let name = parent["name"].as_str().unwrap_or_default();
+                parent["kind"].as_str().is_some_and(|kind| kind != "Gateway")
+                    || !behind.contains(&ObjectKey::new(namespace, name))
+            });
+        }
+    });
+}
+
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         fault: Fault {
@@ -209,6 +231,26 @@ pub(super) const BUGS: &[Bug] = &[
             summary: "Takes up no change of the HTTPRoutes in a namespace where a Gateway selects ListenerSets by what cannot be read, or by nothing.",
             clauses: &["GEP1364-14"],
             seam: Seam::Config(|| Box::new(StopsAtSelectors(selects_sets_by_nothing, BTreeMap::new()))),
+        },
+        reported: &["kgateway-dev/kgateway#14624"],
+    },
+    Bug {
+        fault: Fault {
+            name: "serves-nothing-behind-unreadable-selectors",
+            summary: "Serves no HTTPRoute at the Gateways of a namespace that are younger than one with a selector that cannot be read, or none where one is asked for.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| {
+                serve_from(|snapshot| leave_younger_gateways(snapshot, has_listener_that_selects_by_nothing))
+            }),
+        },
+        reported: &["kgateway-dev/kgateway#14624"],
+    },
+    Bug {
+        fault: Fault {
+            name: "serves-nothing-behind-unreadable-selectors-of-sets",
+            summary: "Serves no HTTPRoute at the Gateways of a namespace that are younger than one that selects ListenerSets by what cannot be read, or by nothing.",
+            clauses: &["GEP1364-14"],
+            seam: Seam::Config(|| serve_from(|snapshot| leave_younger_gateways(snapshot, selects_sets_by_nothing))),
         },
         reported: &["kgateway-dev/kgateway#14624"],
     },
