@@ -239,6 +239,7 @@ pub fn catalogue() -> &'static [Fault] {
             overlooked::traffic::FAULTS,
             narrow::FAULTS,
             narrow::grants::FAULTS,
+            narrow::requests::FAULTS,
             narrow::routes::FAULTS,
             narrow::traffic::FAULTS,
         ];

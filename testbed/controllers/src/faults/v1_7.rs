@@ -21,12 +21,12 @@ use crate::{
 const LABEL: usize = 63;
 
 /// The hosts that a rule has of a listener.
-fn shared(listener: &Hostname, rule: &Route) -> Vec<Hostname> {
+pub(super) fn shared(listener: &Hostname, rule: &Route) -> Vec<Hostname> {
     rule.hostnames.iter().filter_map(|hostname| intersect(listener, hostname)).collect()
 }
 
 /// Whether two rules are of one route.
-fn is_of_one(one: &Route, other: &Route) -> bool {
+pub(super) fn is_of_one(one: &Route, other: &Route) -> bool {
     (&one.id.namespace, &one.id.name) == (&other.id.namespace, &other.id.name)
 }
 

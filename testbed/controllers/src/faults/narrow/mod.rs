@@ -3,6 +3,7 @@
 
 mod cases;
 pub(super) mod grants;
+pub(super) mod requests;
 pub(super) mod routes;
 pub(super) mod traffic;
 

@@ -62,6 +62,13 @@ fn is_of_nobody(snapshot: &Snapshot, own: &str, of: &ParentRef) -> bool {
     })
 }
 
+/// Whether a Gateway has the port that is named, and not the section.
+fn has_port_alone(snapshot: &Snapshot, own: &str, of: &ParentRef) -> bool {
+    let (Some(section), Some(port)) = (of.section_name.as_deref(), of.port) else { return false };
+    let listeners = || written_listeners(snapshot, of.namespace.as_deref().unwrap_or(own), &of.name);
+    of.is_gateway() && listeners().any(|one| one["port"] == port) && !listeners().any(|one| one["name"] == section)
+}
+
 pub(in crate::faults) const FAULTS: &[Fault] = &[
     Fault {
         name: "accepts-httproutes-where-their-namespace-is-not-let-in",
@@ -94,6 +101,16 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
                 accept(statuses, "NoMatchingParent", |_, of| {
                     of.is_gateway() && of.section_name.is_some() && of.port.is_some()
                 });
+            })
+        }),
+    },
+    Fault {
+        name: "accepts-httproutes-of-unknown-sections-by-their-port",
+        summary: "Says Accepted=True for an HTTPRoute that names a section which its Gateway has not, and the port of one that it has.",
+        clauses: &["GEP1364-14", "upstream:HTTPRouteInvalidParentRefNotMatchingSectionName"],
+        seam: Seam::Statuses(|| {
+            say(|seen, statuses| {
+                accept(statuses, "NoMatchingParent", |own, of| has_port_alone(seen.snapshot, own, of));
             })
         }),
     },
