@@ -389,7 +389,7 @@ fn over_tls(kind: Kind) -> ProbeRequest {
 #[case::slow(vec![Act::Drip(b"\x16\x03\x03\x01\x00".to_vec(), Duration::from_secs(2))], End::Close, TimedOut)]
 #[tokio::test(start_paused = true)]
 async fn a_handshake_fails_with_evidence(
-    #[values(Http1, Tcp)] kind: Kind,
+    #[values(Http1, Http2, Grpc, WebSocket, Tcp)] kind: Kind,
     #[case] acts: Vec<Act>,
     #[case] end: End,
     #[case] expected: Shown,
@@ -447,6 +447,49 @@ async fn an_alert_amid_a_handshake_is_told_too(#[case] kind: Kind, #[case] expec
     assert_eq!(shown(&exchange), expected, "{exchange:?}");
 }
 
+/// A server that wants a certificate of its client: what comes of it a client of TLS 1.3 hears when its own handshake is through.
+struct WantsCertificates;
+
+#[async_trait]
+impl Dialer for WantsCertificates {
+    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+        let (client, server) = duplex(64 * 1024);
+        let pair = rcgen::generate_simple_self_signed(["host.test".to_owned()]).unwrap();
+        let key = PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(pair.cert.der().clone()).unwrap();
+        let clients =
+            rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_client_cert_verifier(clients.build().unwrap())
+            .with_single_cert(vec![pair.cert.der().clone()], key.into())
+            .unwrap();
+        tokio::spawn(async move { TlsAcceptor::from(Arc::new(config)).accept(server).await.err() });
+        Ok(Connection { stream: Box::new(client), peer: None })
+    }
+
+    fn advice(&self) -> &'static str {
+        "there is none"
+    }
+}
+
+/// Nothing was wrong with the form of what came: the server has said no.
+#[rstest]
+#[case(Http1, Handshake)]
+#[case(WebSocket, Handshake)]
+#[case(Tcp, Alerted)]
+#[tokio::test]
+async fn an_alert_behind_a_handshake_is_told_as_one(#[case] kind: Kind, #[case] expected: Shown) {
+    let exchange =
+        Prober::new(Arc::new(WantsCertificates), BUDGET).attempt("id".to_owned(), over_tls(kind), Elapsed(0)).await;
+    assert_eq!(shown(&exchange), expected, "{exchange:?}");
+    let told = format!("{:?} {:?}", exchange.error, exchange.tcp);
+    assert!(told.contains("CertificateRequired"), "{told}");
+}
+
 /// A server's part of a handshake, its certificate that many times.
 fn presenting(count: usize, versions: &[&'static SupportedProtocolVersion]) -> rustls::ServerConfig {
     let pair = rcgen::generate_simple_self_signed(["host.test".to_owned()]).unwrap();
@@ -496,7 +539,7 @@ impl Dialer for Presents {
 #[case::a_megabyte(3000, Handshake)]
 #[tokio::test]
 async fn certificates_take_no_more_memory_than_they_may(
-    #[values(Http1, Tcp)] kind: Kind,
+    #[values(Http1, WebSocket, Tcp)] kind: Kind,
     #[case] count: usize,
     #[case] expected: Shown,
 ) {
@@ -504,4 +547,13 @@ async fn certificates_take_no_more_memory_than_they_may(
     let exchange = prober.attempt("id".to_owned(), over_tls(kind), Elapsed(0)).await;
     assert_eq!(shown(&exchange), expected, "{exchange:?}");
     assert!(serde_json::to_string(&exchange).unwrap().len() < 64 * 1024);
+}
+
+/// A peer that speaks HTTP within TLS where a line of a backend is expected: what it said is told, and no backend has spoken.
+#[tokio::test]
+async fn http_within_tls_is_no_line_of_a_backend() {
+    let prober = Prober::new(Arc::new(Presents::behind(1)), BUDGET);
+    let exchange = prober.attempt("id".to_owned(), over_tls(Tcp), Elapsed(0)).await;
+    let Some(TcpEnd::Answered { line, echo: None }) = &exchange.tcp else { panic!("{exchange:?}") };
+    assert_eq!(line.trim_end(), "HTTP/1.1 200 OK");
 }

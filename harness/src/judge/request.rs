@@ -77,6 +77,10 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         || env.history.versions(gateway).iter().rev().find_map(|version| usable_address(dialect, &version.object));
     let address = usable_address(dialect, object).or_else(|| probe.unprogrammed.then(had).flatten());
     let address = address.ok_or(RequestError::NoAddress(name))?;
+    // Sessions and connections of a name are those of one scenario.
+    let own = |name: &String| format!("{}/{name}", env.bindings.token);
+    // A contrast must not come in the way of what goes on from probe to probe.
+    let session = || probe.session.as_ref().filter(|_| host.is_none()).map(own);
     let Some(method) = &probe.method else {
         let (send, listens) = (probe.path.clone(), probe.listens);
         if probe.datagrams {
@@ -90,6 +94,8 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
             in_two: probe.in_two,
             two_records: probe.two_records,
             trusts: probe.answer.trusted().map(str::to_owned),
+            version: probe.tls_version,
+            session: session(),
         });
         return Ok(ProbeRequest::Tcp {
             host: address.to_owned(),
@@ -114,6 +120,8 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         alpn: probe.alpn.clone(),
         trusts: probe.answer.trusted().map(str::to_owned),
         without: probe.without.clone(),
+        tls_version: probe.tls_version,
+        session: session(),
         client: probe.client.clone(),
         method: method.clone(),
         target: probe.path.clone(),
@@ -126,8 +134,7 @@ pub(super) fn build(probe: &Probe, other: Option<&Other>, env: &Env<'_>) -> Resu
         body: probe.body.clone(),
         sends: probe.sends.clone(),
         among: if host.is_none() { probe.among.clone() } else { Vec::new() },
-        // A contrast must not come in the way of what the kept connection shows.
-        connection: probe.over.as_ref().filter(|_| host.is_none()).map(|name| format!("{}/{name}", env.bindings.token)),
+        connection: probe.over.as_ref().filter(|_| host.is_none()).map(own),
     }))
 }
 

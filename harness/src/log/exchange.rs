@@ -91,6 +91,41 @@ pub struct Hello {
     /// Alias of the authority by which it looks at what is presented. It goes on whatever it finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusts: Option<String>,
+    /// The version that it speaks alone; `None`: whichever the server takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<TlsVersion>,
+    /// Name of its TLS session, unique within the run, which it resumes where the server lets it; `None`: it begins a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TlsVersion {
+    /// TLS 1.2.
+    #[serde(rename = "1.2")]
+    V1_2,
+    /// TLS 1.3.
+    #[serde(rename = "1.3")]
+    V1_3,
+}
+
+impl TlsVersion {
+    /// Every one.
+    pub const ALL: [TlsVersion; 2] = [TlsVersion::V1_2, TlsVersion::V1_3];
+
+    /// Its word in a manifest.
+    pub const fn word(self) -> &'static str {
+        match self {
+            TlsVersion::V1_2 => "1.2",
+            TlsVersion::V1_3 => "1.3",
+        }
+    }
+
+    /// The version of this word.
+    pub fn of_word(word: &str) -> Option<TlsVersion> {
+        TlsVersion::ALL.into_iter().find(|version| version.word() == word)
+    }
 }
 
 /// What stands for no protocol, where a handshake agreed on none.
@@ -133,6 +168,12 @@ pub struct HttpRequest {
     /// What it leaves out of the TLS handshake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<Extension>,
+    /// The version of TLS that it speaks alone; `None`: whichever the server takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_version: Option<TlsVersion>,
+    /// Name of its TLS session, unique within the run, which it resumes where the server lets it; `None`: it begins a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The certificate that it has for who asks for one in the TLS handshake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCertificate>,
@@ -318,6 +359,12 @@ pub struct Exchange {
     /// The protocol that the TLS handshake agreed on, `none` where it agreed on none; nothing if it came to no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpn: Option<String>,
+    /// The version of TLS that the handshake of this attempt agreed on; nothing if it came to no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_version: Option<TlsVersion>,
+    /// Whether the handshake resumed a session of an earlier one, so that nobody showed a certificate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
     /// Whether the handshake came to its end without asking the client for the certificate that it was to show.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unasked: bool,

@@ -24,7 +24,7 @@ pub use event::{
 };
 pub use exchange::{
     Chain, ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, NO_PROTOCOL,
-    PeerCertificate, ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
+    PeerCertificate, ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, TlsVersion, UdpEnd,
 };
 pub use key::ObjectKey;
 pub use made::Carrier;

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use tokio::time::Instant;
 
-use super::Prober;
+use super::{Prober, tls};
 use crate::cluster::dial::{Connection, DialError, WayLost};
 use crate::log::ProbeError;
 
@@ -26,15 +26,23 @@ pub(super) fn broken(error: hyper::Error) -> ProbeError {
         return error;
     }
     let why = crate::cluster::api::chain(&error);
+    // Of TLS 1.3 a client has done its part when the server says what it makes of the certificate that was shown, or was not.
+    if ios(&error).any(|error| tls::alert(error).is_some()) {
+        return ProbeError::Handshake(why);
+    }
     let is_against_the_protocol = error.is_parse() || is_invalid(&error);
     if is_against_the_protocol { ProbeError::Malformed(why) } else { ProbeError::Broken(why) }
 }
 
 /// Whether it was the form of what came that was wrong: of a chunk, most of all.
 fn is_invalid(error: &(dyn Error + 'static)) -> bool {
-    let kind = |error: &(dyn Error + 'static)| error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    ios(error).any(|error| matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidData))
+}
+
+/// What reading and writing noticed, among the causes of an error.
+fn ios<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e std::io::Error> {
     let causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.filter_map(kind).any(|kind| matches!(kind, ErrorKind::InvalidInput | ErrorKind::InvalidData))
+    causes.filter_map(|error| error.downcast_ref())
 }
 
 /// What an error within a conversation says of the connection itself, if it says anything: by some ways it turns out only then

@@ -157,7 +157,7 @@ async fn connect(
     let name = tls::server_name(name)?;
     let (connector, is_asked) = match (&request.client, &client.pair) {
         (None, _) => {
-            let is_plain = request.without.is_empty() && request.alpn.is_empty();
+            let is_plain = request.without.is_empty() && request.alpn.is_empty() && request.tls_version.is_none();
             ((!is_plain).then(|| tls::of_request(request)), None)
         }
         (Some(_), Some(pair)) => {
@@ -167,12 +167,17 @@ async fn connect(
         (Some(_), None) => return Err(ProbeError::Unreachable("the client has no certificate".to_owned())),
     };
     let known = if request.http2 { &prober.tls.http2 } else { &prober.tls.http1 };
-    let stream = connector.as_ref().unwrap_or(known).connect(name.clone(), stream).await;
+    let connector = connector.as_ref().unwrap_or(known);
+    let resuming = request.session.as_ref().map(|session| prober.sessions.of(session, connector));
+    let stream = resuming.as_ref().unwrap_or(connector).connect(name.clone(), stream).await;
     let failed = |error: std::io::Error| {
         attempt::of_connection(&error).unwrap_or_else(|| ProbeError::Handshake(error.to_string()))
     };
     let stream = stream.map_err(failed)?;
-    exchange.unasked = is_asked.is_some_and(|is_asked| !is_asked.load(Ordering::Relaxed));
+    // Who goes on with a session need not be asked again, and shows what the first of its attempts had.
+    let is_first = request.session.is_none();
+    exchange.unasked = is_first && is_asked.is_some_and(|is_asked| !is_asked.load(Ordering::Relaxed));
+    tls::note(stream.get_ref().1, exchange);
     let certificate = tls::presented(stream.get_ref().1, &name, client);
     exchange.certificate.clone_from(&certificate);
     let agreed = tls::agreed(stream.get_ref().1);

@@ -47,17 +47,20 @@ pub struct Prober {
     budget: Duration,
     tls: tls::Connectors,
     kept: kept::Connections,
+    sessions: tls::Sessions,
 }
 
 impl Prober {
     /// Over a dialer; `budget` bounds one attempt from dialling to the last byte.
     pub fn new(dialer: Arc<dyn Dialer>, budget: Duration) -> Prober {
-        Prober { dialer, budget, tls: tls::connectors(), kept: kept::Connections::default() }
+        let (kept, sessions) = (kept::Connections::default(), tls::Sessions::default());
+        Prober { dialer, budget, tls: tls::connectors(), kept, sessions }
     }
 
-    /// Closes the connections that the scenario of this token has kept open.
+    /// Closes the connections that the scenario of this token has kept open, and forgets its TLS sessions.
     pub fn release(&self, token: &str) {
         self.kept.release(token);
+        self.sessions.release(token);
     }
 
     /// One attempt by a client that has nothing, as [`Prober::attempt_as`] makes it.
@@ -75,6 +78,8 @@ impl Prober {
             reused: false,
             certificate: None,
             alpn: None,
+            tls_version: None,
+            resumed: false,
             unasked: false,
             started,
             http: None,

@@ -1,21 +1,26 @@
 //! TLS for probes: any certificate is taken, because what a listener presents is for the judge to see, not for the
 //! transport to refuse.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
+use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::sign::CertifiedKey;
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    AlertDescription, ClientConfig, ClientConnection, DigitallySignedStruct, Error, HandshakeKind, ProtocolVersion,
+    RootCertStore, SignatureScheme, SupportedProtocolVersion,
+};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsConnector;
 
 use super::{Client, ClientPair};
-use crate::log::{Extension, Hello, HttpRequest, NO_PROTOCOL, PeerCertificate, ProbeError};
+use crate::log::{Exchange, Extension, Hello, HttpRequest, NO_PROTOCOL, PeerCertificate, ProbeError, TlsVersion};
 
 /// Connectors that take any certificate.
 #[derive(Clone)]
@@ -33,10 +38,36 @@ pub(super) struct Connectors {
 /// One connector for each protocol.
 pub(super) fn connectors() -> Connectors {
     Connectors {
-        http1: connector(&[HTTP1], true),
-        http2: connector(&[HTTP2], true),
-        stream: connector(&[], true),
-        nameless: connector(&[], false),
+        http1: connector(&[HTTP1], true, None),
+        http2: connector(&[HTTP2], true, None),
+        stream: connector(&[], true, None),
+        nameless: connector(&[], false, None),
+    }
+}
+
+/// How many tickets of a session are kept, of each server name a part of them: whoever refuses one uses it up.
+const TICKETS: usize = 64;
+
+/// Connectors that resume the sessions of their names, which begin with the token of the scenario.
+#[derive(Clone, Default)]
+pub(super) struct Sessions(Arc<Mutex<HashMap<String, TlsConnector>>>);
+
+impl Sessions {
+    /// The connector of this session, which is made of `first` where there is none yet.
+    pub(super) fn of(&self, name: &str, first: &TlsConnector) -> TlsConnector {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let resuming = || {
+            let mut config = ClientConfig::clone(first.config());
+            config.resumption = Resumption::in_memory_sessions(TICKETS);
+            TlsConnector::from(Arc::new(config))
+        };
+        all.entry(name.to_owned()).or_insert_with(resuming).clone()
+    }
+
+    /// Forgets those of the scenario of this token.
+    pub(super) fn release(&self, token: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|name, _| name.split_once('/').is_none_or(|(of, _)| of != token));
     }
 }
 
@@ -57,18 +88,18 @@ pub(super) fn of_client(pair: &ClientPair, request: &HttpRequest) -> Result<(Tls
     let says_name = !request.without.contains(&Extension::Sni);
     let is_asked = Arc::<AtomicBool>::default();
     let own = Arc::new(Own { key: Arc::new(key), is_asked: Arc::clone(&is_asked) });
-    Ok((showing(Some(own), &protocols(request), says_name), is_asked))
+    Ok((showing(Some(own), &protocols(request), says_name, request.tls_version), is_asked))
 }
 
 /// A connector for a request whose handshake has something of its own, or lacks something.
 pub(super) fn of_request(request: &HttpRequest) -> TlsConnector {
-    connector(&protocols(request), !request.without.contains(&Extension::Sni))
+    connector(&protocols(request), !request.without.contains(&Extension::Sni), request.tls_version)
 }
 
-/// A connector for a stream that names protocols.
+/// A connector for a stream whose handshake has something of its own.
 pub(super) fn of_stream(hello: &Hello) -> TlsConnector {
     let protocols: Vec<&[u8]> = hello.alpn.iter().map(String::as_bytes).collect();
-    connector(&protocols, hello.server_name.is_some())
+    connector(&protocols, hello.server_name.is_some(), hello.version)
 }
 
 fn protocols(request: &HttpRequest) -> Vec<&[u8]> {
@@ -78,6 +109,24 @@ fn protocols(request: &HttpRequest) -> Vec<&[u8]> {
         (false, true) => vec![HTTP2],
         (false, false) => vec![HTTP1],
     }
+}
+
+/// The alert that an error is about, if the other side sent one.
+pub(super) fn alert(error: &io::Error) -> Option<AlertDescription> {
+    match error.get_ref()?.downcast_ref::<Error>() {
+        Some(Error::AlertReceived(alert)) => Some(*alert),
+        _ => None,
+    }
+}
+
+/// Notes what a handshake that is through came to.
+pub(super) fn note(connection: &ClientConnection, exchange: &mut Exchange) {
+    exchange.tls_version = match connection.protocol_version() {
+        Some(ProtocolVersion::TLSv1_2) => Some(TlsVersion::V1_2),
+        Some(ProtocolVersion::TLSv1_3) => Some(TlsVersion::V1_3),
+        _ => None,
+    };
+    exchange.resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
 }
 
 /// What a handshake agreed on. A server can choose among what was offered alone, which was text.
@@ -119,22 +168,33 @@ impl ResolvesClientCert for Own {
     }
 }
 
-fn connector(protocols: &[&[u8]], says_name: bool) -> TlsConnector {
-    showing(None, protocols, says_name)
+fn connector(protocols: &[&[u8]], says_name: bool, version: Option<TlsVersion>) -> TlsConnector {
+    showing(None, protocols, says_name, version)
 }
 
-fn showing(own: Option<Arc<Own>>, protocols: &[&[u8]], says_name: bool) -> TlsConnector {
+fn showing(own: Option<Arc<Own>>, protocols: &[&[u8]], says_name: bool, version: Option<TlsVersion>) -> TlsConnector {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
-    let mut config = config(provider, verifier);
+    let mut config = config(provider, verifier, versions(version));
     if let Some(own) = own {
         config.client_auth_cert_resolver = own;
     }
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     config.enable_sni = says_name;
-    // Sessions are never resumed: every attempt shows a whole handshake.
-    config.resumption = rustls::client::Resumption::disabled();
+    // Nothing is resumed unless a probe asks for it: every attempt shows a whole handshake.
+    config.resumption = Resumption::disabled();
     TlsConnector::from(Arc::new(config))
+}
+
+/// The versions that a client speaks: this one alone, or all.
+fn versions(version: Option<TlsVersion>) -> &'static [&'static SupportedProtocolVersion] {
+    static V1_2: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS12];
+    static V1_3: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS13];
+    match version {
+        None => rustls::ALL_VERSIONS,
+        Some(TlsVersion::V1_2) => &V1_2,
+        Some(TlsVersion::V1_3) => &V1_3,
+    }
 }
 
 /// A name as handshakes have it.
@@ -184,9 +244,13 @@ fn describe(leaf: &CertificateDer<'_>) -> PeerCertificate {
     PeerCertificate { names, sha256: format!("{:x}", Sha256::digest(leaf)), distrusted: None }
 }
 
-fn config(provider: Arc<CryptoProvider>, verifier: Arc<AnyCertificate>) -> ClientConfig {
+fn config(
+    provider: Arc<CryptoProvider>,
+    verifier: Arc<AnyCertificate>,
+    versions: &[&'static SupportedProtocolVersion],
+) -> ClientConfig {
     ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(rustls::ALL_VERSIONS)
+        .with_protocol_versions(versions)
         .expect("ring supports every version that rustls has")
         .dangerous()
         .with_custom_certificate_verifier(verifier)

@@ -169,6 +169,8 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
     others.sort_unstable();
     let hosted_only = [
         "backendtlspolicy-alternative-names",
+        "backendtlspolicy-alternative-names-of-calls",
+        "backendtlspolicy-alternative-names-of-streams",
         "backendtlspolicy-authority-changes",
         "backendtlspolicy-behind-a-rewrite",
         "backendtlspolicy-bundle-of-authorities",
@@ -207,9 +209,11 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-unknown-well-known-authorities",
         "backendtlspolicy-websocket",
         "backendtlspolicy-well-known-authorities",
+        "backendtlspolicy-winner-moves",
         "gateway-client-certificate-exchanged",
         "gateway-client-certificate-for-backends",
         "gateway-client-certificate-for-calls",
+        "gateway-client-certificate-for-mirrors",
         "gateway-client-certificate-for-streams",
         "gateway-client-certificate-invalid",
         "gateway-client-certificate-spoilt",

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::dialects::Dialect;
-use crate::log::{ClientCertificate, Extension, Message};
+use crate::log::{ClientCertificate, Extension, Message, TlsVersion};
 
 pub use answer::{Answer, CLEAR_TEXT, HeaderTest, NO_CERTIFICATE, Noted, Seen, Share, Times};
 pub use backend::{BackendDecl, BackendProtocol, CertificateDecl};
@@ -374,6 +374,10 @@ pub struct Probe {
     pub alpn: Vec<String>,
     /// What is left out of the handshake of a request over TLS.
     pub without: Vec<Extension>,
+    /// The version of TLS that is spoken alone; whichever the other side takes unless given.
+    pub tls_version: Option<TlsVersion>,
+    /// Name of a TLS session that is resumed from attempt to attempt and from probe to probe, where the other side lets it.
+    pub session: Option<String>,
     /// Whether the first message of a handshake for a stream goes out in two pieces.
     pub in_two: bool,
     /// Whether the first message of a handshake for a stream is split over two records.

@@ -16,7 +16,7 @@ use gateproof::judge::statistics::{
 };
 use gateproof::log::{Timing, TimingProfile};
 use gateproof::run::options::DEFAULT_MAX_PROBES;
-use gateproof::scenario::{Answer, Share, Verb, Vocabulary, load};
+use gateproof::scenario::{Answer, Probe, Share, Verb, Vocabulary, load};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -34,6 +34,51 @@ struct Check {
     /// What is counted, in words.
     expected: String,
     of: Of,
+    /// What a network does to its attempts, if it is asked without HTTP.
+    loses: Option<Loses>,
+}
+
+/// What of an attempt a network loses.
+#[derive(Clone, Copy)]
+enum Loses {
+    /// Segments of a stream, which come late.
+    Segments,
+    /// Some of several datagrams.
+    Datagrams,
+    /// The only datagram, or the answer to it.
+    TheDatagram,
+}
+
+/// The chance that each segment, or each datagram, is lost.
+const LOST: f64 = 0.01;
+
+impl Loses {
+    fn of(probe: &Probe, parts: &[(Share, u32)]) -> Option<Loses> {
+        match (&probe.method, probe.datagrams) {
+            (Some(_), _) => None,
+            (None, false) => Some(Loses::Segments),
+            (None, true) if parts.iter().any(|(share, _)| *share == Share::NoAnswer) => Some(Loses::TheDatagram),
+            (None, true) => Some(Loses::Datagrams),
+        }
+    }
+
+    /// The chance that an attempt comes to nothing for it on a cluster, as unit tests of `harness/src/probe/` compute it; of a single
+    /// datagram, that it is taken for one of silence.
+    fn chance(self) -> f64 {
+        match self {
+            Loses::Segments => 1.6e-7,
+            Loses::Datagrams => 1.7e-7,
+            Loses::TheDatagram => 1.0 - (1.0 - LOST).powi(2),
+        }
+    }
+
+    /// A correct splitter behind such a network.
+    fn splits(self, correct: Splitter) -> Splitter {
+        match self {
+            Loses::Segments | Loses::Datagrams => Splitter { stray: self.chance(), ..correct },
+            Loses::TheDatagram => Splitter { first: correct.first * (1.0 - self.chance()), ..correct },
+        }
+    }
 }
 
 enum Of {
@@ -56,11 +101,16 @@ fn checks() -> Vec<Check> {
                     let named = parts.iter().map(|(share, weight)| format!("{} {weight}", name(share)));
                     let weights = parts.iter().map(|(_, weight)| *weight).collect();
                     let expected = named.collect::<Vec<_>>().join(", ");
-                    all.push(Check { place, expected, of: Of::Shares(weights, *margin) });
+                    all.push(Check {
+                        place,
+                        expected,
+                        of: Of::Shares(weights, *margin),
+                        loses: Loses::of(probe, parts),
+                    });
                 }
                 Answer::Http(seen) if !seen.mirrored_to.is_empty() => {
                     let expected = format!("each request at {} once", seen.mirrored_to.join(" and "));
-                    all.push(Check { place, expected, of: Of::Mirror });
+                    all.push(Check { place, expected, of: Of::Mirror, loses: None });
                 }
                 _ => {}
             }
@@ -182,7 +232,7 @@ fn table() -> String {
     let rows: Vec<(&SharePlan, String)> = known().iter().map(|known| (&known.plan, row(known))).collect();
     let requests = requests_to_notice(MIRRORED_SHARE, OVERLOOKED, COUNTINGS);
     let lost = points(smallest(1.0 - MIRRORED_SHARE, |lost| mirror_noticed(1.0 - lost)));
-    for Check { place, expected, of } in checks() {
+    for Check { place, expected, of, .. } in checks() {
         let row = match of {
             Of::Shares(weights, margin) => {
                 let plan = plan(&weights, margin);
@@ -193,6 +243,35 @@ fn table() -> String {
         let _ = writeln!(out, "| {place} | {expected} | {row} |");
     }
     out
+}
+
+fn table_of_losses() -> String {
+    let mut out = String::from(
+        "| check | an attempt | one test | two tests |\n\
+         |---|---|---|---|\n",
+    );
+    for check in checks() {
+        let (Some(loses), Of::Shares(weights, margin)) = (check.loses, &check.of) else { continue };
+        if let Loses::TheDatagram = loses {
+            assert!(weights.iter().all(|weight| *weight == weights[0]), "which part is silent makes no difference");
+        }
+        let mut chain = Chain::new(plan(weights, *margin));
+        let splits = loses.splits(chain.correct());
+        let one = chain.ends(splits).disagree;
+        let _ = writeln!(out, "| {} | {:.1e} | {one:.0e} | {:.0e} |", check.place, loses.chance(), one * one);
+    }
+    out
+}
+
+/// Whatever is asked over TCP, TLS or UDP: what a network loses fails it in no more than one run of a million.
+#[test]
+fn the_page_says_what_losses_do() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/statistics.md")).unwrap();
+    let table = table_of_losses();
+    assert!(page.contains(&table), "docs/statistics.md lacks:\n{table}");
+    let twice = |row: &str| row.rsplit('|').nth(1).and_then(|cell| cell.trim().parse::<f64>().ok());
+    let all: Vec<f64> = table.lines().skip(2).filter_map(twice).collect();
+    assert!(all.len() > 5 && all.iter().all(|chance| *chance < 1e-6), "{all:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use gateproof_lengths::Wrong;
 use http::request::Parts;
 use http::{Request, Response};
+use rustls::{ServerConfig, ServerConnection};
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
@@ -103,6 +104,14 @@ impl Exchange for Chain {
 
     fn on_hello(&self, hello: Hello) -> bool {
         self.0.iter().all(|one| one.on_hello(hello))
+    }
+
+    fn on_terms(&self, connection: &Connection, terms: Arc<ServerConfig>) -> Arc<ServerConfig> {
+        self.0.iter().fold(terms, |terms, one| one.on_terms(connection, terms))
+    }
+
+    fn on_shaken(&self, connection: &Connection, handshake: &ServerConnection, is_admitted: bool) -> bool {
+        self.0.iter().fold(is_admitted, |is_admitted, one| one.on_shaken(connection, handshake, is_admitted))
     }
 
     fn on_protocols(&self, connection: &Connection, offered: &[Vec<u8>], spoken: Vec<Vec<u8>>) -> Vec<Vec<u8>> {

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use gateproof_lengths::Wrong;
 use http::request::Parts;
 use http::{Request, Response};
+use rustls::{ServerConfig, ServerConnection};
 
 use crate::body::Body;
 use crate::compiled::{Compiled, CompiledRoute};
@@ -198,6 +199,16 @@ pub trait Exchange: Send + Sync + 'static {
     /// Whether a handshake for HTTP goes on behind the first message of its client.
     fn on_hello(&self, _hello: Hello) -> bool {
         true
+    }
+
+    /// The server side of a handshake for HTTP: where its sessions are kept, most of all.
+    fn on_terms(&self, _connection: &Connection, terms: Arc<ServerConfig>) -> Arc<ServerConfig> {
+        terms
+    }
+
+    /// Whether a client is admitted whose handshake for HTTP is through.
+    fn on_shaken(&self, _connection: &Connection, _handshake: &ServerConnection, is_admitted: bool) -> bool {
+        is_admitted
     }
 
     /// The protocols that a handshake may agree on here, the most preferred first; none: nothing is agreed on. `offered` are

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use hyper_util::rt::TokioIo;
+use rustls::CipherSuite;
 use rustls::server::{Acceptor, ClientHello};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -123,6 +124,12 @@ impl Stream {
     pub fn offered(&self) -> Vec<Vec<u8>> {
         let offered = self.of_hello(|hello| hello.alpn().into_iter().flatten().map(<[u8]>::to_vec).collect());
         offered.unwrap_or_default()
+    }
+
+    /// Whether a client of TLS can speak version 1.3, by the cipher suites in what was read: that version has its own.
+    pub fn is_of_tls13(&self) -> bool {
+        let is_own = |suite: &CipherSuite| (0x1301..=0x1305).contains(&u16::from(*suite));
+        self.of_hello(|hello| hello.cipher_suites().iter().any(is_own)).unwrap_or_default()
     }
 
     /// Whether the server name that a client of TLS says in what was read has a capital.

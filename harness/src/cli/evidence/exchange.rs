@@ -89,6 +89,7 @@ fn curl(request: &HttpRequest, scheme: &str, to: &str) -> Option<String> {
         && request.messages.is_none()
         && request.among.is_empty()
         && request.without.is_empty()
+        && request.session.is_none()
         && request.client.is_none();
     // A length of its own would go out beside the one given, or in place of it.
     let is_spelled = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
@@ -184,6 +185,10 @@ fn text(exchange: &Exchange) -> String {
     }
     if let Some(alpn) = &exchange.alpn {
         let _ = writeln!(out, "(ALPN: {alpn})");
+    }
+    if let Some(version) = exchange.tls_version {
+        let resumed = if exchange.resumed { ", a session resumed" } else { "" };
+        let _ = writeln!(out, "(TLS {}{resumed})", version.word());
     }
     if let Some(answer) = &exchange.http {
         http_answer(&mut out, answer);

@@ -5,7 +5,7 @@ use rustls_pki_types::ServerName;
 use super::check::Checker;
 use super::read::{boolean, strings, text};
 use super::tree::{Mark, Node};
-use crate::log::{Chain, ClientCertificate, Extension, NO_PROTOCOL};
+use crate::log::{Chain, ClientCertificate, Extension, NO_PROTOCOL, TlsVersion};
 use crate::scenario::template::{self, Part};
 use crate::scenario::{Answer, CLEAR_TEXT};
 
@@ -124,7 +124,42 @@ pub(super) fn left_out(node: &Node, tls: bool, http2: bool, checker: &mut Checke
 
 /// Where `alpn` stands in a probe, if it does.
 fn given_alpn(node: &Node) -> Option<Mark> {
-    node.entries().iter().find(|(key, _)| key.name == "alpn").map(|(key, _)| key.mark)
+    given(node, "alpn")
+}
+
+/// Where this key stands in a probe, if it does.
+fn given(node: &Node, name: &str) -> Option<Mark> {
+    node.entries().iter().find(|(key, _)| key.name == name).map(|(key, _)| key.mark)
+}
+
+/// The version of TLS that a client speaks alone.
+pub(super) fn tls_version(node: &Node, tls: bool, checker: &mut Checker<'_>) -> Option<TlsVersion> {
+    of_handshake(node, "tlsVersion", tls, checker);
+    text(node, "tlsVersion").and_then(TlsVersion::of_word)
+}
+
+/// The session that a client resumes.
+pub(super) fn session(node: &Node, tls: bool, checker: &mut Checker<'_>) -> Option<String> {
+    of_handshake(node, "session", tls, checker);
+    if given(node, "session").is_some()
+        && let Some(asked) = node.get("client").and_then(|client| given(client, "asked"))
+    {
+        let help = Some("who goes on with a session need not be asked again".to_owned());
+        checker.report(asked, "`asked` beside `session`".to_owned(), help);
+    }
+    text(node, "session").map(str::to_owned)
+}
+
+/// What is wrong with saying this of a handshake.
+fn of_handshake(node: &Node, name: &str, tls: bool, checker: &mut Checker<'_>) {
+    let Some(mark) = given(node, name) else { return };
+    if !tls {
+        checker.report(mark, format!("`{name}` is for TLS: there is no handshake otherwise"), None);
+    }
+    if given(node, "over").is_some() {
+        let help = Some("a connection that is kept open has shaken hands already".to_owned());
+        checker.report(mark, format!("`{name}` beside `over`"), help);
+    }
 }
 
 /// What a list of protocols says, with what is wrong with it as such.

@@ -6,7 +6,8 @@ use super::super::grpc::GrpcCode;
 use super::super::model::{Answer, HeaderTest, Noted, ObjectRef, Probe, ProbeTarget, Seen, Times};
 use super::check::Checker;
 use super::client::{
-    WITHIN_TLS, client, host_header, left_out, legal, of_request, of_stream, presented, server, trusting, within_tls,
+    WITHIN_TLS, client, host_header, left_out, legal, of_request, of_stream, presented, server, session, tls_version,
+    trusting, within_tls,
 };
 use super::hold::millis;
 use super::names::Names;
@@ -115,6 +116,8 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
             idle,
             alpn: if over == Over::Tls { of_stream(node, checker) } else { Vec::new() },
             without: Vec::new(),
+            tls_version: tls_version(node, over == Over::Tls, checker),
+            session: session(node, over == Over::Tls, checker),
             in_two: in_two(node, checker),
             two_records: two_records(node, checker),
             datagrams: over == Over::Udp,
@@ -209,6 +212,8 @@ pub(super) fn probe(node: &Node, names: &Names, checker: &mut Checker<'_>) -> Op
         idle: None,
         alpn: of_request(node, (url.tls, http2, is_websocket), checker),
         without: left_out(node, url.tls, http2, checker),
+        tls_version: tls_version(node, url.tls, checker),
+        session: session(node, url.tls, checker),
         in_two: in_two(node, checker),
         two_records: two_records(node, checker),
         datagrams: false,

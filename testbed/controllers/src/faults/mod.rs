@@ -33,6 +33,7 @@ mod protection;
 pub(crate) mod protocols;
 mod releases;
 mod routability;
+mod sessions;
 mod snapshot;
 mod specs;
 mod statuses;
@@ -48,6 +49,7 @@ mod udp;
 mod unknown;
 mod unseen;
 mod v1_7;
+mod winners;
 mod words;
 mod writer;
 
@@ -222,6 +224,8 @@ pub fn catalogue() -> &'static [Fault] {
             policies::FAULTS,
             clients::FAULTS,
             chains::FAULTS,
+            sessions::FAULTS,
+            winners::FAULTS,
             own_certificates::FAULTS,
             protection::FAULTS,
             trust_bundles::FAULTS,

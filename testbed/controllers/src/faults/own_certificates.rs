@@ -6,13 +6,13 @@ use std::{
 };
 
 use gateproof_proxy::config::{
-    BackendTarget, BackendTls, Certificate, Config, Listener, Protocol, TcpTarget, VirtualHost,
+    BackendTarget, BackendTls, Certificate, Config, Filter, Listener, Protocol, TcpTarget, VirtualHost,
 };
 
 use super::{
     Fault, Seam,
     tls::streams,
-    tools::{Memory, Remembering, backends, has_reason, own, say, serve, serve_past, set},
+    tools::{Memory, Remembering, backends, has_reason, own, rules, say, serve, serve_past, set},
 };
 use crate::{
     runtime::seams::{ConfigSeam, Seen},
@@ -34,6 +34,21 @@ fn hosts(lane: &mut Listener) -> Vec<&mut VirtualHost> {
 fn encrypted(config: &mut Config) -> impl Iterator<Item = &mut BackendTls> {
     backends(config).filter_map(|backend| match &mut backend.target {
         BackendTarget::Tls { tls, .. } => Some(tls),
+        _ => None,
+    })
+}
+
+/// Settings of every encrypted mirror.
+fn mirrors(config: &mut Config) -> impl Iterator<Item = &mut BackendTls> {
+    let filters = rules(config).flat_map(|rule| {
+        let of_backends = rule.backends.iter_mut().flat_map(|backend| &mut backend.filters);
+        rule.filters.iter_mut().chain(of_backends)
+    });
+    filters.filter_map(|filter| match filter {
+        Filter::RequestMirror(mirror) => match &mut mirror.target {
+            BackendTarget::Tls { tls, .. } => Some(tls),
+            _ => None,
+        },
         _ => None,
     })
 }
@@ -272,5 +287,11 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             })
         }),
+    },
+    Fault {
+        name: "shows-mirrors-no-certificate",
+        summary: "Shows mirrors that ask for a certificate none, although its Gateway has one.",
+        clauses: &["OWN-39"],
+        seam: Seam::Config(|| serve(|_, config| mirrors(config).for_each(|tls| tls.client = None))),
     },
 ];

@@ -311,6 +311,20 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names.clear()))),
     },
     Fault {
+        name: "ignores-alternative-names-for-calls",
+        summary: "Holds the certificate of the backend of a call to the hostname of the policy where that has alternative names.",
+        clauses: &["OWN-136"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for backend in backends(config) {
+                    if let BackendTarget::Tls { tls, h2: true, .. } = &mut backend.target {
+                        tls.names.clear();
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
         name: "reads-one-alternative-name",
         summary: "Looks at the first alternative name of a policy alone.",
         clauses: &["blind:BackendTLSPolicySANValidation.2"],

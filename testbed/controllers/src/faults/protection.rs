@@ -276,6 +276,12 @@ pub(super) const FAULTS: &[Fault] = &[
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names = vec![PeerName::Any]))),
     },
     Fault {
+        name: "ignores-alternative-names-for-streams",
+        summary: "Holds the certificate of the backend of a stream to the hostname of the policy where that has alternative names.",
+        clauses: &["OWN-136"],
+        seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names.clear()))),
+    },
+    Fault {
         name: "forwards-streams-to-strangers",
         summary: "Does not look at who signed the certificate of the backend of a stream.",
         clauses: &["blind:BackendTLSPolicyTLSRouteTerminate.1"],

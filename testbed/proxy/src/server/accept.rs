@@ -162,8 +162,11 @@ async fn https(
         }
         let server = terms.server_for(name.as_deref()).ok_or_else(unset)?;
         let server = tls::agreeing(server, &start.client_hello(), &*shared.exchange, connection);
+        let server = shared.exchange.on_terms(connection, server);
         let stream = start.into_stream(server).await?;
-        if !terms.admits(name.as_deref(), stream.get_ref().1.peer_certificates()) {
+        let shaken = stream.get_ref().1;
+        let is_admitted = terms.admits(name.as_deref(), shaken.peer_certificates());
+        if !shared.exchange.on_shaken(connection, shaken, is_admitted) {
             return Err(io::Error::other("the client has shown no valid certificate"));
         }
         Ok(stream)

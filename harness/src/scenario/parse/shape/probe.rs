@@ -52,6 +52,16 @@ pub(super) static PROBE: Table = Table {
             "what a request leaves out of its handshake: the server name, the protocols that it would speak",
         ),
         may(
+            "tlsVersion",
+            Shape::Word(&["1.2", "1.3"]),
+            "the version of TLS that the client speaks alone; whichever the other side takes unless given",
+        ),
+        may(
+            "session",
+            Shape::Name,
+            "name of a TLS session that the client resumes from probe to probe, where the other side lets it; every handshake is a whole one unless given",
+        ),
+        may(
             "inTwo",
             Shape::Bool,
             "true: the first message of a handshake for a stream goes out in two pieces, a moment apart",

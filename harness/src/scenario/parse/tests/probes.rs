@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::log::{Chain, ClientCertificate, Extension, Message};
+use crate::log::{Chain, ClientCertificate, Extension, Message, TlsVersion};
 
 #[test]
 fn calls_are_read() {
@@ -240,6 +240,11 @@ fn what_handshakes_agree_on_is_read() {
     assert_eq!((backend, certificate.as_deref()), (&None, Some("a.test")));
     let own = read("probe: {get: \"https://${host}/\", http2: true, expect: {backend: echo, alpn: h2}}");
     assert_eq!(own.alpn, [""; 0]);
+    assert_eq!((own.tls_version, own.session), (None, None));
+    let old = read("probe: {tls: gw, sni: a.test, tlsVersion: \"1.2\", expect: {backend: echo}}");
+    assert_eq!((old.tls_version, old.session), (Some(TlsVersion::V1_2), None));
+    let again = read("probe: {get: \"https://${host}/\", session: first, tlsVersion: \"1.3\", expect: noAnswer}");
+    assert_eq!((again.tls_version, again.session.as_deref()), (Some(TlsVersion::V1_3), Some("first")));
 }
 
 #[rstest]
@@ -276,6 +281,15 @@ fn what_handshakes_agree_on_is_read() {
 #[case("tcp: gw, alpn: [h2]", "{backend: echo}", "`alpn` has no meaning over TCP")]
 #[case("tcp: gw", "{backend: echo, alpn: h2}", "`alpn` has no meaning over TCP")]
 #[case("udp: gw, alpn: [h2]", "noAnswer", "`alpn` has no meaning over UDP")]
+#[case("get: \"http://${host}/\", tlsVersion: \"1.2\"", "{backend: echo}", "`tlsVersion` is for TLS")]
+#[case("tcp: gw, session: first", "{backend: echo}", "`session` is for TLS")]
+#[case("udp: gw, tlsVersion: \"1.3\"", "noAnswer", "`tlsVersion` is for TLS")]
+#[case("get: \"https://${host}/\", session: first, over: kept", "{backend: echo}", "`session` beside `over`")]
+#[case(
+    "get: \"https://${host}/\", session: first, client: {asked: true}",
+    "{backend: echo}",
+    "`asked` beside `session`"
+)]
 #[case("tls: gw, sni: \"exa mple\"", "refused", "no client asks for \"exa mple\"")]
 #[case("tls: gw, sni: \"\"", "refused", "no client asks for \"\"")]
 #[case("tls: gw, sni: \"*.${host}\"", "refused", "no client asks for \"*.${host}\"")]

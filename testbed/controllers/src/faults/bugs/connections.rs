@@ -175,4 +175,13 @@ pub(super) const BUGS: &[Bug] = &[
         },
         reported: &["droe/sslsplit#342", "linkerd/linkerd2-proxy#958"],
     },
+    Bug {
+        fault: Fault {
+            name: "reads-no-hello-of-tls-1-2",
+            summary: "Finds no server name for a TLSRoute where a client speaks nothing newer than TLS 1.2.",
+            clauses: &["OWN-134"],
+            seam: Seam::Exchange(|| Arc::new(FindsNoName(|stream| stream.is_known() && !stream.is_of_tls13()))),
+        },
+        reported: &["mitmproxy/mitmproxy#1816"],
+    },
 ];

@@ -50,6 +50,7 @@ mod room;
 pub(super) mod routing;
 mod server_names;
 mod services;
+mod sessions;
 mod set_certificates;
 mod sets;
 mod shared;
@@ -132,6 +133,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         interim::BUGS,
         flows::BUGS,
         lengths::BUGS,
+        sessions::BUGS,
     ];
     all.into_iter().flatten()
 }

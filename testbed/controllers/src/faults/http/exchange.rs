@@ -267,6 +267,17 @@ pub(in super::super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "takes-capitals-for-misdirection",
+        summary: "Answers 421 over TLS where the host has a capital.",
+        clauses: &["OWN-135"],
+        seam: Seam::Exchange(|| {
+            Arc::new(Finds(|request, _, found| {
+                let is_other = request.scheme == "https" && request.authority.chars().any(|c| c.is_ascii_uppercase());
+                if is_other { MatchOutcome::Misdirected } else { found }
+            }))
+        }),
+    },
+    Fault {
         name: "trusts-open-connections",
         summary: "Serves any host over a TLS connection once it has answered a request.",
         clauses: &["blind:HTTPRouteHTTPSListenerDetectMisdirectedRequests.1"],

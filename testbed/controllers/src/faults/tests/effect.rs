@@ -142,6 +142,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut first, include_str!("equals.yaml"), "1");
     add(&mut first, include_str!("overlooked.yaml"), "1");
     add(&mut first, include_str!("narrow.yaml"), "1");
+    add(&mut first, include_str!("winners.yaml"), "1");
     bundle(&mut first, "demo", "bundle");
     add(&mut first, include_str!("trust-bundles.yaml"), "1");
     for (name, of) in [("rotated", 1), ("gone", 1), ("again", 1), ("several", 2)] {
@@ -184,6 +185,7 @@ fn moments() -> [Snapshot; 3] {
     add(&mut second, include_str!("apart-later.yaml"), "2");
     add(&mut second, include_str!("merged-later.yaml"), "2");
     add(&mut second, include_str!("narrow-later.yaml"), "2");
+    add(&mut second, include_str!("winners-later.yaml"), "2");
     untimely(&mut second, "demo", "untimely");
     add(&mut second, include_str!("shared-later.yaml"), "2");
     certificate(&mut second, "demo", "late");
