@@ -173,9 +173,12 @@ fn connector(protocols: &[&[u8]], says_name: bool, version: Option<TlsVersion>) 
 }
 
 fn showing(own: Option<Arc<Own>>, protocols: &[&[u8]], says_name: bool, version: Option<TlsVersion>) -> TlsConnector {
-    let provider = Arc::new(ring::default_provider());
+    let versions = versions(version);
+    let mut provider = ring::default_provider();
+    // A client of one version alone does not know the suites of the other.
+    provider.cipher_suites.retain(|suite| versions.contains(&suite.version()));
     let verifier = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
-    let mut config = config(provider, verifier, versions(version));
+    let mut config = config(Arc::new(provider), verifier, versions);
     if let Some(own) = own {
         config.client_auth_cert_resolver = own;
     }
