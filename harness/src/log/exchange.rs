@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EchoText, Elapsed};
+use super::{EchoText, Elapsed, TlsVersion};
 
 /// What a probe is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -97,35 +97,6 @@ pub struct Hello {
     /// Name of its TLS session, unique within the run, which it resumes where the server lets it; `None`: it begins a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-}
-
-/// A version of TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum TlsVersion {
-    /// TLS 1.2.
-    #[serde(rename = "1.2")]
-    V1_2,
-    /// TLS 1.3.
-    #[serde(rename = "1.3")]
-    V1_3,
-}
-
-impl TlsVersion {
-    /// Every one.
-    pub const ALL: [TlsVersion; 2] = [TlsVersion::V1_2, TlsVersion::V1_3];
-
-    /// Its word in a manifest.
-    pub const fn word(self) -> &'static str {
-        match self {
-            TlsVersion::V1_2 => "1.2",
-            TlsVersion::V1_3 => "1.3",
-        }
-    }
-
-    /// The version of this word.
-    pub fn of_word(word: &str) -> Option<TlsVersion> {
-        TlsVersion::ALL.into_iter().find(|version| version.word() == word)
-    }
 }
 
 /// What stands for no protocol, where a handshake agreed on none.
@@ -507,30 +478,4 @@ pub enum ProbeError {
     Malformed(String),
     /// No whole answer within the budget.
     TimedOut,
-}
-
-/// What a backend noted about one request that reached it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct JournalEntry {
-    /// The backend's name as in the manifest.
-    pub backend: String,
-    /// The request id that it saw.
-    pub id: String,
-    /// The method.
-    pub method: String,
-    /// The raw path.
-    pub path: String,
-    /// The version of HTTP, such as `HTTP/1.1`; empty where it is none, and in logs that do not have it yet.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub proto: String,
-    /// The Host header.
-    pub host: String,
-    /// Headers, names lower-case.
-    pub headers: Vec<(String, String)>,
-    /// SHA-256 of the body, hexadecimal; empty in logs that do not have it yet.
-    #[serde(default)]
-    pub body_sha256: String,
-    /// When it had arrived, in microseconds from a moment that is the same for all of one backend.
-    #[serde(default)]
-    pub micros: u64,
 }

@@ -8,12 +8,14 @@ mod digest;
 mod echo;
 mod event;
 mod exchange;
+mod journal;
 mod key;
 mod made;
 mod service;
 mod started;
 mod time;
 mod timing;
+mod tls_version;
 
 pub use authority::Authority;
 pub use digest::digest;
@@ -23,12 +25,14 @@ pub use event::{
     Sight, Write, WriteOutcome, WriteVerb,
 };
 pub use exchange::{
-    Chain, ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, JournalEntry, Message, NO_PROTOCOL,
-    PeerCertificate, ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, TlsVersion, UdpEnd,
+    Chain, ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, Message, NO_PROTOCOL,
+    PeerCertificate, ProbeError, ProbeRequest, Received, Reply, Role, TcpEnd, UdpEnd,
 };
+pub use journal::JournalEntry;
 pub use key::ObjectKey;
 pub use made::Carrier;
 pub use service::ServiceRequest;
 pub use started::{NotRun, RunStarted};
 pub use time::Elapsed;
 pub use timing::{Timing, TimingProfile};
+pub use tls_version::TlsVersion;
