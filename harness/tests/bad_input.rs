@@ -490,6 +490,46 @@ async fn an_alert_behind_a_handshake_is_told_as_one(#[case] kind: Kind, #[case] 
     assert!(told.contains("CertificateRequired"), "{told}");
 }
 
+/// A server that breaks off by an alert with its answer half said.
+struct AlertsAmidAnAnswer;
+
+#[async_trait]
+impl Dialer for AlertsAmidAnAnswer {
+    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+        let (client, server) = duplex(64 * 1024);
+        tokio::spawn(async move {
+            let acceptor = TlsAcceptor::from(Arc::new(presenting(1, &[&rustls::version::TLS13])));
+            let mut stream = acceptor.accept(server).await.unwrap();
+            stream.read(&mut [0; 1024]).await.unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf").await.unwrap();
+            stream.flush().await.unwrap();
+            let (mut wire, mut tls) = stream.into_inner();
+            // What nobody encrypted is what it takes offence at.
+            let unread = [b"\x17\x03\x03\x00\x20", &[0; 32][..]].concat();
+            tls.read_tls(&mut &unread[..]).unwrap();
+            tls.process_new_packets().unwrap_err();
+            let mut alert = Vec::new();
+            tls.write_tls(&mut alert).unwrap();
+            wire.write_all(&alert).await.unwrap();
+            let _ = wire.shutdown().await;
+        });
+        Ok(Connection { stream: Box::new(client), peer: None })
+    }
+
+    fn advice(&self) -> &'static str {
+        "there is none"
+    }
+}
+
+/// With an answer begun, the handshake was well: what broke is the answer.
+#[tokio::test]
+async fn an_alert_amid_an_answer_breaks_the_answer() {
+    let prober = Prober::new(Arc::new(AlertsAmidAnAnswer), BUDGET);
+    let exchange = prober.attempt("id".to_owned(), over_tls(Http1), Elapsed(0)).await;
+    assert_eq!(shown(&exchange), Broken, "{exchange:?}");
+    assert!(format!("{:?}", exchange.error).contains("alert"), "{exchange:?}");
+}
+
 /// A server's part of a handshake, its certificate that many times.
 fn presenting(count: usize, versions: &[&'static SupportedProtocolVersion]) -> rustls::ServerConfig {
     let pair = rcgen::generate_simple_self_signed(["host.test".to_owned()]).unwrap();

@@ -20,17 +20,23 @@ pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant
     }
 }
 
-/// Why there is no answer, by what hyper noticed.
+/// Why there is no answer, and nothing of one, by what hyper noticed.
+pub(super) fn unanswered(error: hyper::Error) -> ProbeError {
+    // Of TLS 1.3 a client has done its part when the server says what it makes of the certificate that was shown, or was not.
+    if of_connection(&error).is_none() && ios(&error).any(|error| tls::alert(error).is_some()) {
+        return ProbeError::Handshake(crate::cluster::api::chain(&error));
+    }
+    broken(error)
+}
+
+/// Why an answer has no end, by what hyper noticed.
 pub(super) fn broken(error: hyper::Error) -> ProbeError {
     if let Some(error) = of_connection(&error) {
         return error;
     }
     let why = crate::cluster::api::chain(&error);
-    // Of TLS 1.3 a client has done its part when the server says what it makes of the certificate that was shown, or was not.
-    if ios(&error).any(|error| tls::alert(error).is_some()) {
-        return ProbeError::Handshake(why);
-    }
-    let is_against_the_protocol = error.is_parse() || is_invalid(&error);
+    let is_alert = ios(&error).any(|error| tls::alert(error).is_some());
+    let is_against_the_protocol = error.is_parse() || (is_invalid(&error) && !is_alert);
     if is_against_the_protocol { ProbeError::Malformed(why) } else { ProbeError::Broken(why) }
 }
 

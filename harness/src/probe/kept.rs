@@ -13,7 +13,7 @@ use hyper::client::conn::{http1, http2};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::attempt::broken;
+use super::attempt::unanswered;
 use super::tap::Seen;
 use crate::log::{PeerCertificate, ProbeError};
 
@@ -41,7 +41,7 @@ impl Open {
             Some(task) => task.await.ok().and_then(Result::err),
             None => None,
         };
-        broken(own.unwrap_or(error))
+        unanswered(own.unwrap_or(error))
     }
 
     /// Closes the connection after its one answer.

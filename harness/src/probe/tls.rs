@@ -298,3 +298,7 @@ impl ServerCertVerifier for AnyCertificate {
         self.0.supported_schemes()
     }
 }
+
+#[cfg(test)]
+#[path = "tls_tests.rs"]
+mod tests;

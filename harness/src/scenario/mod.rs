@@ -20,6 +20,7 @@ pub mod pointer;
 pub mod schema;
 pub mod scope;
 pub mod select;
+mod sessions;
 mod silence;
 mod suite;
 pub mod template;

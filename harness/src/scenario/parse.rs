@@ -28,6 +28,7 @@ use std::sync::Arc;
 use super::diagnostic::{Diagnostic, Report, Source};
 use super::model::{Place, Scenario};
 use super::parentless;
+use super::sessions;
 use super::silence;
 use super::vocabulary::Vocabulary;
 use super::witness;
@@ -38,6 +39,9 @@ const SILENCE_HELP: &str = "settle an entry of this route first, or in the same 
                             later, and hold this one after it";
 
 const PARENTLESS_HELP: &str = "name some in its `spec.parentRefs`, or say which entries are meant with `parents`";
+
+const SESSION_HELP: &str =
+    "say the same of the handshake as where it began, or give this one a session of another name";
 
 const WITNESS_HELP: &str = "probe the same listener for an answer from a backend, best before this one; or say `contrast: false` \
                             if no proof is wanted";
@@ -111,6 +115,10 @@ pub(super) fn parse_with_places(
                     let message =
                         "this object names no parent, so its conditions would be looked for nowhere".to_owned();
                     checker.report(source.mark_of(place), message, Some(PARENTLESS_HELP.to_owned()));
+                }
+                for place in sessions::of_another_client(&scenario) {
+                    let message = "this session began as that of another client, and goes on as such".to_owned();
+                    checker.report(source.mark_of(place), message, Some(SESSION_HELP.to_owned()));
                 }
                 for place in witness::given_by_nobody(&scenario) {
                     let message = "a data path that serves nothing gives this answer, too".to_owned();
