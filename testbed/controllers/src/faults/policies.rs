@@ -56,6 +56,13 @@ pub(super) fn encrypted(config: &mut Config) -> impl Iterator<Item = &mut Backen
     })
 }
 
+/// Takes the hostname for a name more, where there are alternative names.
+pub(super) fn count_hostname(tls: &mut BackendTls) {
+    if !tls.names.is_empty() {
+        tls.names.push(PeerName::Dns(tls.server_name.clone()));
+    }
+}
+
 /// Leaves of alternative names the hostnames, if there are any.
 fn keep_hostnames(tls: &mut BackendTls) {
     let is_host = |name: &PeerName| matches!(name, PeerName::Dns(_));
@@ -319,6 +326,20 @@ pub(super) const FAULTS: &[Fault] = &[
                 for backend in backends(config) {
                     if let BackendTarget::Tls { tls, h2: true, .. } = &mut backend.target {
                         tls.names.clear();
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "counts-hostnames-among-names-for-calls",
+        summary: "Takes the certificate of the backend of a call for the hostname of its policy, too, where that has alternative names.",
+        clauses: &["OWN-136"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for backend in backends(config) {
+                    if let BackendTarget::Tls { tls, h2: true, .. } = &mut backend.target {
+                        count_hostname(tls);
                     }
                 }
             })

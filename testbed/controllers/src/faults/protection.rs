@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Fault, Seam,
+    policies::count_hostname,
     tools::{Memory, backends, has_reason, say, serve, serve_past, set, view},
     writer::merge,
 };
@@ -280,6 +281,12 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Holds the certificate of the backend of a stream to the hostname of the policy where that has alternative names.",
         clauses: &["OWN-136"],
         seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(|tls| tls.names.clear()))),
+    },
+    Fault {
+        name: "counts-hostnames-among-names-for-streams",
+        summary: "Takes the certificate of the backend of a stream for the hostname of its policy, too, where that has alternative names.",
+        clauses: &["OWN-136"],
+        seam: Seam::Config(|| serve(|_, config| encrypted(config).for_each(count_hostname))),
     },
     Fault {
         name: "forwards-streams-to-strangers",

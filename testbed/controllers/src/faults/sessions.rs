@@ -23,12 +23,19 @@ const KEPT: usize = 1024;
 pub(super) struct KeepsSessions {
     /// Of which listener a place for sessions is.
     place: fn(ListenerKey) -> Option<ListenerKey>,
+    /// Of the version of which they let their clients in; of any without one.
+    version: Option<ProtocolVersion>,
     places: Mutex<BTreeMap<Option<ListenerKey>, Arc<ServerSessionMemoryCache>>>,
 }
 
 impl KeepsSessions {
     pub(super) fn at(place: fn(ListenerKey) -> Option<ListenerKey>) -> Arc<dyn Exchange> {
-        Arc::new(Self { place, places: Mutex::default() })
+        Arc::new(Self { place, version: None, places: Mutex::default() })
+    }
+
+    /// Sessions of this version, from whichever listener.
+    fn of(version: ProtocolVersion) -> Arc<dyn Exchange> {
+        Arc::new(Self { place: |_| None, version: Some(version), places: Mutex::default() })
     }
 }
 
@@ -43,7 +50,7 @@ impl Exchange for KeepsSessions {
     }
 
     fn on_shaken(&self, _: &Connection, handshake: &ServerConnection, is_admitted: bool) -> bool {
-        is_admitted || is_resumed(handshake)
+        is_admitted || (is_resumed(handshake) && self.version.is_none_or(|version| speaks(handshake, version)))
     }
 }
 
@@ -65,6 +72,12 @@ fn speaks(handshake: &ServerConnection, version: ProtocolVersion) -> bool {
 }
 
 pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "resumes-old-sessions-of-other-ports",
+        summary: "Lets clients of TLS 1.2 without a certificate in with a session that they began at a port which asks for none.",
+        clauses: &["OWN-130"],
+        seam: Seam::Exchange(|| KeepsSessions::of(ProtocolVersion::TLSv1_2)),
+    },
     Fault {
         name: "resumes-sessions-of-former-authorities",
         summary: "Lets clients in with a session of TLS from before the authority of their certificate was exchanged.",

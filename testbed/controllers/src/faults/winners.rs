@@ -25,6 +25,10 @@ fn targets(policy: &Object) -> Vec<Value> {
     listed(policy, "/spec/targetRefs")
 }
 
+fn hostnames(route: &Object) -> Vec<Value> {
+    listed(route, "/spec/hostnames")
+}
+
 /// Ports and hostnames of a Gateway.
 fn listeners(set: &Object) -> Vec<Value> {
     let of = &set.raw["spec"]["parentRef"];
@@ -64,6 +68,22 @@ pub(super) const FAULTS: &[Fault] = &[
         clauses: &["blind:TCPRouteMultipleRoutesAttachment.1"],
         seam: Seam::Config(|| {
             serve_past(|memory, snapshot| wait_for_the_end(memory, snapshot, Kind::TcpRoute, parents))
+        }),
+    },
+    Fault {
+        name: "leaves-ports-to-udproutes-that-moved",
+        summary: "Serves nothing of a UDPRoute that lost its listener to an older one, as long as that is there, though it has moved away.",
+        clauses: &["blind:UDPRouteMultipleRoutesAttachment.1"],
+        seam: Seam::Config(|| {
+            serve_past(|memory, snapshot| wait_for_the_end(memory, snapshot, Kind::UdpRoute, parents))
+        }),
+    },
+    Fault {
+        name: "leaves-names-to-tlsroutes-that-changed",
+        summary: "Serves nothing of a TLSRoute that lost its server names to an older one, as long as that is there, though it has others.",
+        clauses: &["OWN-29"],
+        seam: Seam::Config(|| {
+            serve_past(|memory, snapshot| wait_for_the_end(memory, snapshot, Kind::TlsRoute, hostnames))
         }),
     },
     Fault {
