@@ -87,7 +87,7 @@ fn a_bad_file_is_refused_before_anything_is_applied() {
     let dir = tempfile::tempdir().unwrap();
     let ended = with_known(dir.path(), &SEEN.replacen("grant", "grnt", 1), &[]);
     assert_eq!(ended.code, Some(2), "{}", ended.said());
-    for part in ["known.yaml:4:16", "did you mean `httproute-missing-reference-grant`?", "1 problem(s) in known.yaml"] {
+    for part in ["known.yaml:4:16", "did you mean `httproute-missing-reference-grant`?", "1 problem in known.yaml"] {
         assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
     }
     assert!(!dir.path().join("gateproof-report").exists(), "a run began");

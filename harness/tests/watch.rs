@@ -273,7 +273,7 @@ fn what_all_depend_on_runs_all_again() {
     assert!(said.contains("1 passed, 0 failed, 1 known to fail"), "{said}");
     // What is wrong with it is told, and it goes on.
     fs::write(&file, known("[{scenario: tow, reason: ours, expires: 2199-12-31}]")).unwrap();
-    assert!(watching.waits().contains("1 problem(s) in known.yaml"));
+    assert!(watching.waits().contains("1 problem in known.yaml"));
     fs::write(&file, known("[]")).unwrap();
     assert!(watching.waits().contains("1 passed, 1 failed"));
     assert_eq!(watching.interrupted().0, Some(1));

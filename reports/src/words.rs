@@ -1,8 +1,11 @@
 //! Numbers in sentences. Pure.
 
+use std::fmt::Display;
+
 /// `1 scenario`, or `2 scenarios`.
-pub fn counted(count: usize, one: &str, several: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { several })
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, several: &str) -> String {
+    let noun = if count == N::from(1) { one } else { several };
+    format!("{count} {noun}")
 }
 
 #[cfg(test)]

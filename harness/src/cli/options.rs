@@ -19,6 +19,7 @@ use crate::scenario::{Diagnostic, Scenario, Vocabulary, lint, select};
 use crate::suite::Suite;
 use clap::Args;
 use gateproof_report::known::KnownFailure;
+use gateproof_report::words::counted;
 use gateproof_suites::Membership;
 use gateproof_testbed::UnknownBehaviour;
 
@@ -214,7 +215,7 @@ pub(crate) fn known_failures(file: &Path, all: &[Scenario], suite: &Suite) -> Re
             tell!("{:?}", miette::Report::new(problem.clone()));
         }
         Failure::usage(
-            format!("{} problem(s) in {}", problems.len(), file.display()),
+            format!("{} in {}", counted(problems.len(), "problem", "problems"), file.display()),
             "nothing was applied; `gateproof schema known-failures` is its schema",
         )
     })

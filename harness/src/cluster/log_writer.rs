@@ -9,6 +9,7 @@ use std::sync::mpsc::{self as threaded, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use gateproof_report::words::counted;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -98,9 +99,13 @@ impl FileStream {
     /// Waits until everything is written, as long as some of it is.
     fn close(self) -> std::io::Result<()> {
         let FileStream { lines, unwritten, over, .. } = self;
-        let behind =
-            |left| format!("whoever reads it is {left} events behind; have it read to the end, or into a file");
-        let behind = |left| std::io::Error::new(std::io::ErrorKind::TimedOut, behind(left));
+        let behind = |left| {
+            format!(
+                "whoever reads it is {} behind; have it read to the end, or into a file",
+                counted(left, "event", "events")
+            )
+        };
+        let behind = |left: usize| std::io::Error::new(std::io::ErrorKind::TimedOut, behind(left));
         if lines.is_none() {
             return Err(behind(unwritten.load(Ordering::Relaxed)));
         }

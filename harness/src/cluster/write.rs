@@ -12,6 +12,7 @@ mod reply;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gateproof_report::words::counted;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -346,7 +347,7 @@ impl Writer {
             }
             let retry = clock::now() + backoff.step(asked_pause);
             if retry >= end {
-                return End::Lost(format!("{error} (after {attempts} attempts)"));
+                return End::Lost(format!("{error} (after {})", counted(attempts, "attempt", "attempts")));
             }
             clock::until(retry).await;
         }

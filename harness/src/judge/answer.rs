@@ -460,10 +460,13 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
         Some(TcpEnd::Hung) => return "the connection stayed open, but nothing came".to_owned(),
         None => {}
     }
+    let in_bytes = |bytes: &_| counted(*bytes, "byte", "bytes");
     let received = match &exchange.received {
-        Some(Received { bytes, status: Some(status), .. }) => format!(" ({bytes} bytes had come, and status {status})"),
+        Some(Received { bytes, status: Some(status), .. }) => {
+            format!(" ({} had come, and status {status})", in_bytes(bytes))
+        }
         Some(Received { bytes, start, .. }) => {
-            format!(" ({bytes} bytes had come: {})", start.chars().take(80).collect::<String>())
+            format!(" ({} had come: {})", in_bytes(bytes), start.chars().take(80).collect::<String>())
         }
         None => String::new(),
     };

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use gateproof_report::words::counted;
+
 use super::diagnostic::Diagnostic;
 use super::model::Scenario;
 use super::parse::parse_with_places;
@@ -24,7 +26,7 @@ pub enum LoadError {
     #[error("{} holds no manifest (*.yaml, *.yml)", .0.display())]
     Empty(PathBuf),
     /// Problems of manifests.
-    #[error("{} problem(s) in scenario manifests", .0.len())]
+    #[error("{} in scenario manifests", counted(.0.len(), "problem", "problems"))]
     Manifests(Vec<Diagnostic>),
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use gateproof_report::html::{Came, Request, Row};
 use gateproof_report::reproduce;
+use gateproof_report::words::counted;
 
 use crate::log::{EchoText, Exchange, HttpAnswer, HttpRequest, ProbeError, ProbeRequest, Role, TcpEnd, UdpEnd};
 
@@ -216,7 +217,8 @@ fn text(exchange: &Exchange) -> String {
         let _ = writeln!(out, "({what}{}{why})", if why.is_empty() { "" } else { ": " });
     }
     if let Some(received) = &exchange.received {
-        let _ = writeln!(out, "({} bytes had come, first: {})", received.bytes, received.start);
+        let bytes = counted(received.bytes, "byte", "bytes");
+        let _ = writeln!(out, "({bytes} had come, first: {})", received.start);
     }
     out
 }
@@ -229,7 +231,7 @@ fn http_answer(out: &mut String, answer: &HttpAnswer) {
     out.push('\n');
     echoed(out, &answer.body, answer.echo.as_ref());
     if let Some(count) = answer.messages {
-        let _ = writeln!(out, "({count} messages)");
+        let _ = writeln!(out, "({})", counted(count, "message", "messages"));
     }
     for (name, value) in &answer.trailers {
         let _ = writeln!(out, "(trailer) {name}: {value}");
