@@ -248,3 +248,36 @@ async fn a_target_that_can_be_tested_is() {
         assert!(asked.out.contains(part), "no `{part}` in {}", asked.out);
     }
 }
+
+/// Nobody's role has a word on nodes, so this is told to whoever may list them all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn room_is_told_to_who_may_see_it() {
+    let testbed = TestbedProcess::start(&[]);
+    let of = |kind, plural| ApiResource { api_version: "v1".to_owned(), ..resource("", kind, plural) };
+    let client = client(&testbed).await;
+    let nodes: Api<DynamicObject> = Api::all_with(client.clone(), &of("Node", "nodes"));
+    let pods: Api<DynamicObject> = Api::namespaced_with(client, "default", &of("Pod", "pods"));
+    for (api, object) in [
+        (
+            &nodes,
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}, "status": {"allocatable": {"pods": "12"}}}),
+        ),
+        (
+            &pods,
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "there"}, "spec": {"nodeName": "one", "containers": [{"name": "c", "image": "i"}]}}),
+        ),
+    ] {
+        api.create(&Default::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+    }
+    // The node of the testbed does not say how many it takes, which leaves nothing to count, but cordoned it is none that counts.
+    let mut arguments: Vec<&str> = vec!["preflight"];
+    arguments.extend(&testbed.arguments("gateproof")[1..]);
+    let unknown = run(testbed.dir.path(), &arguments);
+    assert!(unknown.code == Some(0) && !unknown.out.contains("room"), "{}", unknown.said());
+    let cordon = json!({"spec": {"unschedulable": true}});
+    nodes.patch("gateproof-workloads", &Default::default(), &Patch::Merge(&cordon)).await.unwrap();
+    let asked = run(testbed.dir.path(), &arguments);
+    let told = "✓ room         for 11 Pods more on 1 node: 1 of 12 are there; where each Gateway costs a Pod, --jobs 11 keeps to that";
+    assert_eq!(asked.code, Some(0), "{}", asked.said());
+    assert!(asked.out.contains(told), "{}", asked.said());
+}

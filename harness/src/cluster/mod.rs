@@ -29,6 +29,7 @@ pub mod reach;
 mod redact;
 pub mod resources;
 pub mod restarts;
+pub mod room;
 pub mod schemas;
 mod selector;
 pub mod served;

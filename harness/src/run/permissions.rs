@@ -309,6 +309,22 @@ fn is_by_name(group: &str, resource: &str, verb: &str) -> bool {
     BY_NAME.contains(&(group, resource, verb))
 }
 
+/// Whether we may list these of Kubernetes' own resources, in every namespace.
+///
+/// # Errors
+/// If the API server does not answer access reviews.
+pub async fn may_list(api: &Api, resources: &[&str]) -> Result<bool, ApiError> {
+    let permission = |resource: &&str| Permission {
+        group: String::new(),
+        resource: (*resource).to_owned(),
+        verb: "list",
+        need: Need::Help,
+    };
+    let permissions: Vec<Permission> = resources.iter().map(permission).collect();
+    let granted = permissions.iter().map(|permission| is_granted(api, permission, None));
+    Ok(futures::future::try_join_all(granted).await?.into_iter().all(|granted| granted))
+}
+
 async fn is_granted(api: &Api, permission: &Permission, name: Option<&str>) -> Result<bool, ApiError> {
     let (resource, subresource) = permission.resource.split_once('/').unwrap_or((&permission.resource, ""));
     let mut attributes = json!({"verb": permission.verb, "group": permission.group, "resource": resource});

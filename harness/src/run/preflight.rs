@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use gateproof_report::words::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -12,6 +13,7 @@ use super::permissions::{Need, Permission};
 use crate::cluster::api::ApiError;
 use crate::cluster::discover::{Acceptance, Bundle, Class, DiscoverError, Facts};
 use crate::cluster::pool::{self, Instance};
+use crate::cluster::room::Room;
 use crate::dialects::{Dialect, Standing};
 use crate::judge::Verdict;
 use crate::log::{Body, Event, Exchange, ProbeError};
@@ -35,6 +37,8 @@ pub enum Question {
     Class,
     /// May we do what the scenarios need?
     Permissions,
+    /// For how many Pods is there room? Asked where we may know it, and never answered badly.
+    Room,
     /// Do Gateways get addresses?
     Address,
     /// Can we connect to such an address?
@@ -45,11 +49,12 @@ pub enum Question {
     Canary,
 }
 
-const QUESTIONS: [Question; 8] = [
+const QUESTIONS: [Question; 9] = [
     Question::ApiServer,
     Question::Definitions,
     Question::Class,
     Question::Permissions,
+    Question::Room,
     Question::Address,
     Question::DataPath,
     Question::Backend,
@@ -63,6 +68,7 @@ impl Question {
             Question::Definitions => "definitions",
             Question::Class => "class",
             Question::Permissions => "permissions",
+            Question::Room => "room",
             Question::Address => "address",
             Question::DataPath => "data path",
             Question::Backend => "backend",
@@ -204,6 +210,18 @@ impl Preflight {
             format!("the API server does not permit us to {}", needed.join(", ")),
             "grant what is missing; `gateproof rbac` prints the whole role".to_owned(),
         );
+    }
+
+    /// For how many Pods there is room, beside how many scenarios run at once.
+    pub fn room(&mut self, room: Room, jobs: usize) {
+        let Room { fit, taken, .. } = room;
+        let (left, nodes) = (room.left(), counted(room.nodes, "node", "nodes"));
+        let mut seen = format!("for {} more on {nodes}: {taken} of {fit} are there", counted(left, "Pod", "Pods"));
+        if left < jobs {
+            let keeps = left.max(1);
+            seen += &format!("; where each Gateway costs a Pod, --jobs {keeps} keeps to that");
+        }
+        self.good(Question::Room, seen);
     }
 
     /// Whether Gateways of the pool are programmed and have addresses. `live` are the pool's Gateways as they were last seen.
@@ -350,8 +368,8 @@ impl fmt::Display for Preflight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for question in QUESTIONS {
             let check = self.checks.iter().find(|check| check.question == question);
-            // Most dialects have none.
-            if question == Question::Canary && check.is_none() {
+            // Most dialects have no canary, and most roles let nobody look at nodes.
+            if matches!(question, Question::Canary | Question::Room) && check.is_none() {
                 continue;
             }
             let (mark, seen) = match check {

@@ -123,3 +123,27 @@ fn a_data_path_that_flaps_can_be_tested(#[case] disagreed: u64, #[case] good: bo
     preflight.request(&verdict, &[], &Dialect::gateway_api(), ["connect", "backend"]);
     assert_eq!((preflight.is_good(), preflight.checks.last().unwrap().seen.as_str()), (good, told));
 }
+
+#[rstest]
+#[case::enough(Room { nodes: 1, fit: 110, taken: 23 }, "for 87 Pods more on 1 node: 23 of 110 are there")]
+#[case::as_many_as_run_at_once(Room { nodes: 2, fit: 60, taken: 28 }, "for 32 Pods more on 2 nodes: 28 of 60 are there")]
+#[case::too_little(
+    Room { nodes: 1, fit: 110, taken: 79 },
+    "for 31 Pods more on 1 node: 79 of 110 are there; where each Gateway costs a Pod, --jobs 31 keeps to that"
+)]
+#[case::none(
+    Room { nodes: 1, fit: 110, taken: 110 },
+    "for 0 Pods more on 1 node: 110 of 110 are there; where each Gateway costs a Pod, --jobs 1 keeps to that"
+)]
+fn room_is_told_and_keeps_nobody_from_being_tested(#[case] room: Room, #[case] told: &str) {
+    let mut preflight = Preflight::default();
+    preflight.room(room, 32);
+    assert!(preflight.is_good());
+    assert_eq!(preflight.checks[0].seen, told);
+    assert!(preflight.to_string().contains(&format!("  ✓ room         {told}\n")), "{preflight}");
+}
+
+#[test]
+fn of_room_that_nobody_may_see_nothing_is_said() {
+    assert!(!Preflight::default().to_string().contains("room"));
+}
