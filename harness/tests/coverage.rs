@@ -217,6 +217,7 @@ fn the_scenarios_outside_every_profile_are_the_known_ones() {
         "tlsroute-listener-for-httproute",
         "tlsroute-listener-without-routes",
         "tlsroute-two-ports",
+        "tlsroute-unknown-port",
         "udproute-beside-tcproute",
         "udproute-on-tls-listener",
     ];

@@ -1,6 +1,7 @@
 //! One exchange against the answer that is expected.
 
 mod handshake;
+mod silence;
 mod text;
 
 use gateproof_report::words::counted;
@@ -13,6 +14,7 @@ use super::{datagrams, forwarded, grpc};
 use crate::dialects::Implied;
 use crate::log::{Bindings, EchoText, Exchange, HttpAnswer, ProbeError, ProbeRequest, Received, TcpEnd, UdpEnd};
 use crate::scenario::{Answer, GrpcCode, HeaderTest, Level, Seen, Share};
+use silence::{is_alert, is_silent, is_turned_away};
 
 /// The status codes of a timeout.
 const TIMED_OUT: [u16; 2] = [504, 408];
@@ -64,8 +66,8 @@ pub(super) fn compare(
         }
         Answer::NoAnswer if matches!(exchange.request, ProbeRequest::Tcp { .. }) => {
             let is_answered = exchange.received.is_some() || matches!(exchange.tcp, Some(TcpEnd::Answered { .. }));
-            if is_answered {
-                let expected = "nobody answers: not a byte comes".to_owned();
+            if is_answered && !is_alert(exchange) {
+                let expected = "nobody answers: not a byte comes, but an alert of TLS".to_owned();
                 check.miss("", level, expected, in_words(exchange, bindings));
             }
         }
@@ -360,34 +362,6 @@ pub(super) fn answered_by<'a>(exchange: &Exchange, bindings: &'a Bindings) -> Op
     let echo = echo_of(exchange)?;
     let pod = echo.get("pod")?.as_str()?;
     bindings.backends.iter().find(|(_, b)| b.identity == pod).map(|(name, _)| name.as_str())
-}
-
-/// Whether a request over HTTP got nothing: no connection, or its end without the head of an answer.
-fn is_silent(exchange: &Exchange) -> bool {
-    let is_begun = exchange.received.as_ref().is_some_and(|received| received.status.is_some());
-    exchange.http.is_none()
-        && !is_begun
-        && matches!(
-            exchange.error,
-            Some(
-                ProbeError::ConnectRefused(_)
-                    | ProbeError::ConnectTimedOut
-                    | ProbeError::Handshake(_)
-                    | ProbeError::Broken(_)
-                    // Such as an alert of TLS.
-                    | ProbeError::Malformed(_)
-            )
-        )
-}
-
-/// Whether others who share the address and port answer, and know nothing of the request: implementations may merge
-/// Gateways onto one address, where a port stays open although one of its listeners is not programmed.
-fn is_turned_away(exchange: &Exchange) -> bool {
-    let Some(answer) = &exchange.http else { return false };
-    matches!(exchange.request, ProbeRequest::Http(_))
-        && matches!(answer.status, 404 | 421)
-        && answer.echo.is_none()
-        && !handshake::presents_own(exchange)
 }
 
 /// The share that an answer counts for.

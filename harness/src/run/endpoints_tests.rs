@@ -205,6 +205,7 @@ fn no_scenario_that_runs_with_pods_writes_what_the_cluster_would_undo() {
         "backendtlspolicy-trust-bundle-of-another-group",
         "backendtlspolicy-trust-bundle-of-several",
         "backendtlspolicy-two-gateways",
+        "backendtlspolicy-udp-port",
         "backendtlspolicy-unknown-section",
         "backendtlspolicy-unknown-well-known-authorities",
         "backendtlspolicy-websocket",

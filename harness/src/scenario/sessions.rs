@@ -7,9 +7,12 @@ pub(super) fn of_another_client(scenario: &Scenario) -> Vec<Place> {
     let mut found = Vec::new();
     for (index, step) in scenario.steps.iter().enumerate() {
         let Some((name, probe)) = in_session(step) else { continue };
-        let mut before = scenario.steps[..index].iter().filter(|before| scenario.goes_with(before, step));
-        let first = before.find_map(|before| in_session(before).filter(|(of, _)| *of == name));
-        if first.is_some_and(|(_, first)| !is_one_client(first, probe)) {
+        // Whichever of its ends a write came to: one that began within an end goes on behind all of them.
+        let mut before = scenario.steps[..index].iter().filter(|before| {
+            scenario.goes_with(before, step) || scenario.goes_with(step, before) || step.within.is_none()
+        });
+        if before.any(|before| in_session(before).is_some_and(|(of, first)| of == name && !is_one_client(first, probe)))
+        {
             found.push(step.place);
         }
     }
@@ -100,5 +103,27 @@ spec:
         let line = text.lines().count();
         assert_eq!(told.len(), problems, "{told:?}");
         assert!(told.iter().all(|(at, message)| *at == line && message.contains("another client")), "{told:?}");
+    }
+
+    /// One that began within an end of a write goes on behind all of its ends, but not within another one.
+    #[rstest]
+    #[case::behind_the_ends("", r#"    - probe: {get: "https://${host}/", session: a, expect: {backend: echo}}"#, 1)]
+    #[case::within_another_end(
+        r#"          then: [{probe: {get: "https://${host}/", session: a, expect: {backend: echo}}}]"#,
+        "",
+        0
+    )]
+    fn a_session_of_one_end(#[case] within: &str, #[case] behind: &str, #[case] problems: usize) {
+        let apply = r#"    - apply: [{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {parentRefs: ["${gw}"]}}]
+      either:
+        - settle: {HTTPRoute/r: {Accepted: "True"}}
+          then: [{probe: {get: "https://${host}/", session: a, client: {}, expect: {backend: echo}}}]
+        - settle: {HTTPRoute/r: {Accepted: "False"}}
+"#;
+        let found = parse("a.yaml", &format!("{HEAD}{apply}{within}\n{behind}\n"), &Vocabulary::builtin());
+        let found = found.err().unwrap_or_default();
+        let told: Vec<_> = found.iter().map(|p| p.message.as_str()).collect();
+        assert_eq!(told.len(), problems, "{told:?}");
+        assert!(told.iter().all(|message| message.contains("another client")), "{told:?}");
     }
 }

@@ -106,6 +106,10 @@ impl Exchange for Chain {
         self.0.iter().all(|one| one.on_hello(hello))
     }
 
+    fn takes_clear_text(&self, is_http: bool) -> bool {
+        self.0.iter().any(|one| one.takes_clear_text(is_http))
+    }
+
     fn on_terms(&self, connection: &Connection, terms: Arc<ServerConfig>) -> Arc<ServerConfig> {
         self.0.iter().fold(terms, |terms, one| one.on_terms(connection, terms))
     }

@@ -201,6 +201,12 @@ pub trait Exchange: Send + Sync + 'static {
         true
     }
 
+    /// Whether what comes at a port of TLS without a handshake is served all the same: requests, whose server name is empty
+    /// then, or else streams, which go to the first route.
+    fn takes_clear_text(&self, _is_http: bool) -> bool {
+        false
+    }
+
     /// The server side of a handshake for HTTP: where its sessions are kept, most of all.
     fn on_terms(&self, _connection: &Connection, terms: Arc<ServerConfig>) -> Arc<ServerConfig> {
         terms

@@ -60,6 +60,12 @@ impl CompiledStream {
     }
 }
 
+/// What becomes of a connection that says no server name, as it belongs to no route: where that is not asked, that of the first.
+pub fn draw_first(streams: &[CompiledStream]) -> TcpChoice {
+    let first = streams.iter().flat_map(|stream| &stream.routes).next();
+    first.map_or_else(|| TcpChoice::Refuse { reason: "there is no route".to_owned() }, CompiledTcp::draw)
+}
+
 /// How a listener answers handshakes, if it does, or why it cannot.
 fn terms(listener: &StreamListener) -> Result<Option<TlsTerms>, String> {
     let Some(certificates) = &listener.certificates else { return Ok(None) };

@@ -27,6 +27,7 @@ mod rest;
 mod said;
 mod service;
 mod settle;
+mod silence;
 mod standing;
 mod statistics;
 mod stays;

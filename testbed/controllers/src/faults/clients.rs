@@ -232,6 +232,18 @@ const BROKEN_DEFAULT_OPEN: &str = "blind:GatewayFrontendInvalidDefaultClientCert
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
+        name: "validates-clients-of-first-listeners",
+        summary: "Asks for certificates at the first of the HTTPS listeners of a port alone.",
+        clauses: &["blind:GatewayFrontendClientCertificateValidation.1"],
+        seam: Seam::Config(|| {
+            serve(|_, config| {
+                for lane in &mut config.listeners {
+                    https_of(lane).skip(1).for_each(|listener| listener.clients = None);
+                }
+            })
+        }),
+    },
+    Fault {
         name: "serves-clients-without-certificates",
         summary: "Validates certificates of clients that show one, and lets in who shows none.",
         clauses: &[NONE_SHOWN, NO_FALLBACK],

@@ -102,6 +102,22 @@ fn forget_broken(snapshot: &mut Snapshot) {
     snapshot.retain(Kind::BackendTlsPolicy, |policy| has_authorities(&known, policy));
 }
 
+/// Whether a policy names a port of UDP.
+fn is_for_datagrams(seen: &Seen<'_>, policy: &Object) -> bool {
+    let targets = policy.raw.pointer("/spec/targetRefs").and_then(Value::as_array);
+    targets.into_iter().flatten().any(|target| {
+        let name = target["name"].as_str().unwrap_or_default();
+        let section = target["sectionName"].as_str();
+        let service = seen.snapshot.service(&policy.meta.namespace, name);
+        service.is_some_and(|(_, service)| {
+            let mut ports = service.ports.iter();
+            ports.any(|port| {
+                section.is_some() && port.name.as_deref() == section && port.protocol.as_deref() == Some("UDP")
+            })
+        })
+    })
+}
+
 /// Shows the ConfigMaps that policies name as they were first.
 fn keep_first_authorities(memory: &mut Memory, snapshot: &mut Snapshot) {
     let mut first = snapshot.clone();
@@ -287,6 +303,26 @@ pub(super) const FAULTS: &[Fault] = &[
             say(|_, statuses| {
                 for entry in ancestors(statuses).flatten() {
                     if has_reason(&entry.conditions, "Accepted", "TargetNotFound") {
+                        set(&mut entry.conditions, "Accepted", Truth::True, "Accepted");
+                    }
+                }
+            })
+        }),
+    },
+    Fault {
+        name: "accepts-policies-for-ports-of-datagrams",
+        summary: "Accepts a policy for TLS to a port of UDP.",
+        clauses: &["OWN-152"],
+        seam: Seam::Statuses(|| {
+            say(|seen, statuses| {
+                for update in statuses {
+                    let (of, name) = (&update.key.namespace, &update.key.name);
+                    let policy = seen.snapshot.get(Kind::BackendTlsPolicy, of, name).cloned();
+                    let DesiredStatus::Policy { ancestors } = &mut update.status else { continue };
+                    for entry in ancestors
+                        .iter_mut()
+                        .filter(|_| policy.as_deref().is_some_and(|policy| is_for_datagrams(&seen, policy)))
+                    {
                         set(&mut entry.conditions, "Accepted", Truth::True, "Accepted");
                     }
                 }

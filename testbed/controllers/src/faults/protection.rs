@@ -180,6 +180,17 @@ fn believe_under_unknown(seen: Seen<'_>, config: &mut Config) {
     }
 }
 
+/// Sends requests on in clear text that fail for the authorities that their policy names.
+fn undo_under_unknown(seen: Seen<'_>, config: &mut Config) {
+    let mut known = seen.otherwise(name_the_system).config;
+    for (backend, other) in backends(config).zip(backends(&mut known)) {
+        let BackendTarget::Tls { endpoints, tls, .. } = &other.target else { continue };
+        if tls.authorities == Authorities::System && matches!(backend.target, BackendTarget::Fail { .. }) {
+            backend.target = BackendTarget::Endpoints(endpoints.clone());
+        }
+    }
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "compares-policies-by-name-alone",
@@ -299,6 +310,12 @@ pub(super) const FAULTS: &[Fault] = &[
         summary: "Looks at no signature where a policy names well-known authorities that nobody knows.",
         clauses: &["OWN-76"],
         seam: Seam::Config(|| serve(believe_under_unknown)),
+    },
+    Fault {
+        name: "sends-clear-text-under-unknown-authorities",
+        summary: "Takes no notice of a policy that names well-known authorities which nobody knows.",
+        clauses: &["OWN-76"],
+        seam: Seam::Config(|| serve(undo_under_unknown)),
     },
     Fault {
         name: "takes-any-name-for-the-system",

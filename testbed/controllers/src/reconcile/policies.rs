@@ -10,7 +10,7 @@ use super::{
     verdict::Verdict,
 };
 use crate::{
-    model::{BackendRef, BackendTlsPolicySpec, GATEWAY_GROUP, ParentRef},
+    model::{BackendRef, BackendTlsPolicySpec, GATEWAY_GROUP, ParentRef, ServicePort},
     settings::Settings,
     snapshot::{Object, Snapshot},
     status::{Condition, DesiredStatus, ParentStatus, StatusUpdate},
@@ -132,10 +132,17 @@ fn targets(snapshot: &Snapshot, policy: &Object, spec: &BackendTlsPolicySpec) ->
         let Some((_, service)) = service else {
             return Some(Verdict::no("TargetNotFound", format!("there is no {} {}", target.kind, target.name)));
         };
-        if let Some(section) = section
-            && !service.ports.iter().any(|port| port.name.as_deref() == Some(section))
-        {
+        let mut meant =
+            service.ports.iter().filter(|port| section.is_none() || port.name.as_deref() == section).peekable();
+        if let Some(section) = section.filter(|_| meant.peek().is_none()) {
             return Some(Verdict::no("TargetNotFound", format!("Service {} has no port {section}", target.name)));
+        }
+        let is_of_datagrams = |port: &ServicePort| port.protocol.as_deref() == Some("UDP");
+        if (section.is_some() || service.ports.len() == 1) && meant.all(is_of_datagrams) {
+            return Some(Verdict::no(
+                "Invalid",
+                format!("Service {} has a UDP port there, and TLS is for TCP", target.name),
+            ));
         }
         let (first, _) = in_force(snapshot, namespace, &target.name, section)?;
         let message = || format!("BackendTLSPolicy {} for the same target takes precedence", first.key());

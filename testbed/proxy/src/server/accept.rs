@@ -17,7 +17,7 @@ use crate::exchange::{Connection, Hello, TcpChoice};
 use crate::matching::hostname::most_specific;
 use crate::shared::Shared;
 use crate::stream::Stream;
-use crate::streams::CompiledStream;
+use crate::streams::{CompiledStream, draw_first};
 use crate::tls::TlsTerms;
 
 /// The longest pause after a failure to take connections.
@@ -71,6 +71,18 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
         server_name,
         closing: closing.clone(),
     };
+    if let Service::Https { streams, .. } = &listener.service
+        && shared.exchange.takes_clear_text(streams.is_empty())
+        && !tls::begins(&stream).await
+    {
+        // No handshake has an empty name.
+        if streams.is_empty() {
+            http::serve(stream, client("https", Some(String::new())), &closing).await;
+        } else {
+            tcp::carry_out(stream.into(), draw_first(streams)).await;
+        }
+        return;
+    }
     match &listener.service {
         Service::Http(_) => http::serve(stream, client("http", None), &closing).await,
         Service::Https { terms, hosts, streams } if !streams.is_empty() => {

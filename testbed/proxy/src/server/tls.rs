@@ -24,6 +24,15 @@ const READ_AT_ONCE: usize = 8 * 1024;
 /// How long a client may take for its first message, and for its part of a handshake.
 const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// The first byte of a handshake, which is the type of its record (RFC 8446, section 5.1).
+const HANDSHAKE: u8 = 22;
+
+/// Whether what a client sends begins as a handshake does.
+pub async fn begins(tcp: &TcpStream) -> bool {
+    let mut first = [0];
+    matches!(tcp.peek(&mut first).await, Ok(1)) && first == [HANDSHAKE]
+}
+
 /// Reads a client's first message. What was read of the connection is in the stream that comes back, with the server name in
 /// lower case.
 ///

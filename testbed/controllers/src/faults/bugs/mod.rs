@@ -8,6 +8,7 @@ mod bundles;
 mod bystanders;
 mod calls;
 mod changing;
+mod clear_text;
 mod collisions;
 mod connections;
 mod copying;
@@ -134,6 +135,7 @@ fn all() -> impl Iterator<Item = &'static Bug> {
         flows::BUGS,
         lengths::BUGS,
         sessions::BUGS,
+        clear_text::BUGS,
     ];
     all.into_iter().flatten()
 }

@@ -23,7 +23,7 @@ pub(super) const BUGS: &[Bug] = &[Bug {
     fault: Fault {
         name: "heeds-one-port-of-a-target",
         summary: "Has a policy in force for the first of the ports that it names of a Service.",
-        clauses: &["upstream:BackendTLSPolicy"],
+        clauses: &["OWN-151"],
         seam: Seam::Config(|| serve_from(keep_one_of_a_name)),
     },
     reported: &["envoyproxy/gateway#4630"],
