@@ -111,8 +111,9 @@ impl Pin {
                     // The data plane itself listens there, and says that it has no such route.
                     Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
                         tamper.answers(&host, WrongAnswer::Status(OTHER_STATUS));
-                        // Perhaps only to clients with a certificate.
+                        // Perhaps only to clients with a certificate, or only to those who speak as the port does.
                         tamper.admit_clients();
+                        tamper.keep_strangers();
                         Ok(())
                     }
                     put => put,
@@ -123,6 +124,9 @@ impl Pin {
                 match tamper.occupy(&spot, says).await {
                     Err(TamperError::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => {
                         tamper.connections(wrong);
+                        if wrong == WrongConnection::Answered {
+                            tamper.keep_strangers();
+                        }
                         Ok(())
                     }
                     put => put,

@@ -110,6 +110,10 @@ impl Exchange for Chain {
         self.0.iter().any(|one| one.takes_clear_text(is_http))
     }
 
+    fn keeps_strangers(&self) -> bool {
+        self.0.iter().any(|one| one.keeps_strangers())
+    }
+
     fn on_terms(&self, connection: &Connection, terms: Arc<ServerConfig>) -> Arc<ServerConfig> {
         self.0.iter().fold(terms, |terms, one| one.on_terms(connection, terms))
     }

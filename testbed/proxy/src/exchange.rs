@@ -207,6 +207,12 @@ pub trait Exchange: Send + Sync + 'static {
         false
     }
 
+    /// Whether who speaks otherwise than its port, or asks for a name that nobody has there, is kept waiting, and a stream told so, in
+    /// place of being turned away.
+    fn keeps_strangers(&self) -> bool {
+        false
+    }
+
     /// The server side of a handshake for HTTP: where its sessions are kept, most of all.
     fn on_terms(&self, _connection: &Connection, terms: Arc<ServerConfig>) -> Arc<ServerConfig> {
         terms

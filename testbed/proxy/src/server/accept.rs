@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustls::server::Acceptor;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -83,6 +84,9 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
         }
         return;
     }
+    if shared.exchange.keeps_strangers() && is_strange(&listener.service, &stream).await {
+        return keep(stream, &listener.service, &closing).await;
+    }
     match &listener.service {
         Service::Http(_) => http::serve(stream, client("http", None), &closing).await,
         Service::Https { terms, hosts, streams } if !streams.is_empty() => {
@@ -139,6 +143,24 @@ async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr, key: Li
     }
 }
 
+/// Whether a connection begins with a handshake where there is none, or without one.
+async fn is_strange(service: &Service, stream: &TcpStream) -> bool {
+    match service {
+        Service::Http(_) => tls::begins(stream).await,
+        Service::Https { .. } => !tls::begins(stream).await,
+        Service::Tcp(_) | Service::Udp(_) => false,
+    }
+}
+
+/// Keeps a connection open, with a line where it is one of streams.
+async fn keep(mut stream: TcpStream, service: &Service, closing: &CancellationToken) {
+    if matches!(service, Service::Https { streams, .. } if !streams.is_empty()) {
+        let said = stream.write_all(b"stranger\n").await;
+        tracing::debug!(?said, "a stranger was answered");
+    }
+    closing.cancelled().await;
+}
+
 /// Whose a connection is on a port of several listeners.
 enum Place<'a> {
     Http,
@@ -171,6 +193,9 @@ async fn https(
         let name = hello.server_name().map(str::to_ascii_lowercase);
         if !shared.exchange.on_hello(Hello { has_name: name.is_some(), has_protocols: hello.alpn().is_some() }) {
             return Err(io::Error::other("the handshake is not answered"));
+        }
+        if shared.exchange.keeps_strangers() && terms.listener_for(name.as_deref()).is_none() {
+            return std::future::pending().await;
         }
         let server = terms.server_for(name.as_deref()).ok_or_else(unset)?;
         let server = tls::agreeing(server, &start.client_hello(), &*shared.exchange, connection);

@@ -150,6 +150,10 @@ impl Exchange for Tamper {
         lock(&self.0.handshakes).instead_of(current)
     }
 
+    fn keeps_strangers(&self) -> bool {
+        lock(&self.0.handshakes).keeps_strangers()
+    }
+
     fn on_route(&self, request: &RequestHead, _: &Routing<'_>, found: MatchOutcome) -> MatchOutcome {
         match found {
             MatchOutcome::Rule { route, predicate } => {

@@ -18,6 +18,7 @@ pub(super) struct Handshakes {
     welcome: Vec<(String, Certificate)>,
     /// Whether clients are asked for nothing.
     admits_clients: bool,
+    keeps_strangers: bool,
     made: Option<Arc<Compiled>>,
 }
 
@@ -43,6 +44,14 @@ impl Handshakes {
     }
 
     /// Asks clients for nothing.
+    pub(super) fn keep_strangers(&mut self) {
+        self.keeps_strangers = true;
+    }
+
+    pub(super) fn keeps_strangers(&self) -> bool {
+        self.keeps_strangers
+    }
+
     pub(super) fn admit_clients(&mut self) {
         self.admits_clients = true;
         self.made = None;

@@ -332,6 +332,11 @@ impl Tamper {
         lock(&self.0.handshakes).admit_clients();
     }
 
+    /// Keeps connections open that speak otherwise than their port, or ask for a name that nobody has there.
+    pub fn keep_strangers(&self) {
+        lock(&self.0.handshakes).keep_strangers();
+    }
+
     async fn api(&self, kind: &str, key: &ObjectKey) -> Result<Api<DynamicObject>, TamperError> {
         let resource = match Kind::ALL.into_iter().find(|one| one.name() == kind) {
             Some(kind) => built_in_release(kind),
