@@ -8,9 +8,9 @@ pub(super) fn of_another_client(scenario: &Scenario) -> Vec<Place> {
     for (index, step) in scenario.steps.iter().enumerate() {
         let Some((name, probe)) = in_session(step) else { continue };
         // Whichever of its ends a write came to: one that began within an end goes on behind all of them.
-        let mut before = scenario.steps[..index].iter().filter(|before| {
-            scenario.goes_with(before, step) || scenario.goes_with(step, before) || step.within.is_none()
-        });
+        let mut before = scenario.steps[..index]
+            .iter()
+            .filter(|before| scenario.goes_with(before, step) || scenario.goes_with(step, before));
         if before.any(|before| in_session(before).is_some_and(|(of, first)| of == name && !is_one_client(first, probe)))
         {
             found.push(step.place);
