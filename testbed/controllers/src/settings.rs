@@ -33,6 +33,8 @@ pub struct Settings {
     pub authorizes: bool,
     /// Whether one host of a listener is for HTTPRoutes or for GRPCRoutes, whichever came first.
     pub keeps_kinds_apart: bool,
+    /// Whether TCPRoutes attach to listeners of protocol TLS at which it ends, as TLSRoutes do.
+    pub takes_streams_out_of_tls: bool,
     /// What it does without.
     pub lacks: BTreeSet<Dispensable>,
 }
@@ -91,6 +93,7 @@ impl Default for Settings {
             names: false,
             authorizes: true,
             keeps_kinds_apart: false,
+            takes_streams_out_of_tls: false,
             lacks: BTreeSet::new(),
         }
     }

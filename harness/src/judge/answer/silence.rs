@@ -1,7 +1,7 @@
 //! What is as good as no answer.
 
 use super::handshake;
-use crate::log::{Exchange, ProbeError, ProbeRequest, TcpEnd};
+use crate::log::{Exchange, HttpAnswer, ProbeError, ProbeRequest, TcpEnd};
 
 /// An alert of TLS as bytes: a record of 5 and its 2 (RFC 8446, sections 5.1 and 6).
 const ALERT: usize = 7;
@@ -26,11 +26,21 @@ pub(super) fn is_silent(exchange: &Exchange) -> bool {
 
 /// Whether others who share the address and port answer, and know nothing of the request: implementations may merge
 /// Gateways onto one address, where a port stays open although one of its listeners is not programmed. To clear text they may say
-/// that it is no request, as at a port of TLS.
+/// that it is no request, or that TLS is to be spoken, as at a port of TLS.
 pub(super) fn is_turned_away(exchange: &Exchange) -> bool {
     let (Some(answer), ProbeRequest::Http(request)) = (&exchange.http, &exchange.request) else { return false };
-    let is_no_request = answer.status == 400 && request.tls_server_name.is_none();
-    (matches!(answer.status, 404 | 421) || is_no_request) && answer.echo.is_none() && !handshake::presents_own(exchange)
+    let is_foreign_to_tls = request.tls_server_name.is_none() && (answer.status == 400 || sends_to_tls(answer));
+    (matches!(answer.status, 404 | 421) || is_foreign_to_tls)
+        && answer.echo.is_none()
+        && !handshake::presents_own(exchange)
+}
+
+/// Whether an answer redirects to the same within TLS or to another place there (RFC 9110, section 15.4).
+fn sends_to_tls(answer: &HttpAnswer) -> bool {
+    const SCHEME: &str = "https://";
+    let location = answer.headers.iter().find(|(name, _)| name == "location").map(|(_, value)| value);
+    let scheme = location.and_then(|location| location.get(..SCHEME.len()));
+    matches!(answer.status, 301 | 302 | 303 | 307 | 308) && scheme.is_some_and(|of| of.eq_ignore_ascii_case(SCHEME))
 }
 
 /// Whether all that came over TCP is an alert of TLS: what a port of TLS has for who does not shake hands.

@@ -29,6 +29,28 @@ fn who_knows_nothing_of_a_request_turns_it_away(
 }
 
 #[rstest]
+#[case::to_the_same_host(301, "https://host.test/", None, true)]
+#[case::in_capitals(308, "HTTPS://host.test:8443/path", None, true)]
+#[case::to_clear_text(301, "http://host.test/", None, false)]
+#[case::to_nowhere(302, "", None, false)]
+#[case::to_a_path(302, "/https://host.test", None, false)]
+#[case::who_is_within_tls_already(301, "https://host.test/", Some("host.test"), false)]
+#[case::no_redirect(200, "https://host.test/", None, false)]
+#[case::unchanged(304, "https://host.test/", None, false)]
+fn who_is_sent_to_tls_is_turned_away(
+    #[case] status: u16,
+    #[case] location: &str,
+    #[case] server_name: Option<&str>,
+    #[case] expected: bool,
+) {
+    let request = HttpRequest { tls_server_name: server_name.map(str::to_owned), ..HttpRequest::default() };
+    let mut exchange = exchange("id".to_owned(), request.into(), Elapsed(0), Back::Status(status));
+    let answer = exchange.http.as_mut().expect("a status is an answer");
+    answer.headers.push(("location".to_owned(), location.to_owned()));
+    assert_eq!(is_no_answer(&exchange), expected);
+}
+
+#[rstest]
 #[case::an_alert(Some((7, r"\x15\x03\x03\x00\x02\x02F")), None, true)]
 #[case::more_than_one(Some((9, r"\x15\x03\x03\x00\x02\x02Fab")), None, false)]
 #[case::something_as_long(Some((7, "goodbye")), None, false)]

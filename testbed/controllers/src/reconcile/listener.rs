@@ -190,7 +190,7 @@ pub(super) struct Around<'a> {
 pub(super) fn judge<'a>(listener: &'a model::Listener, conflict: Option<Problem>, around: &Around<'_>) -> Listener<'a> {
     let Around { of, kind, gateway: (parent, gateway), snapshot, settings, addresses } = *around;
     let protocol = Protocol::parse(&listener.protocol);
-    let (mut kinds, mut problems) = kinds(listener, protocol);
+    let (mut kinds, mut problems) = kinds(listener, protocol, settings);
     if unsupported_mode(listener, protocol, settings) {
         kinds.clear();
     }
@@ -264,10 +264,14 @@ fn admitted(
     Verdict::yes("Accepted", "The listener is valid")
 }
 
+/// Whether TLS ends at a listener of protocol TLS, behind which streams go on.
+fn ends_for_streams(listener: &model::Listener, protocol: Option<Protocol>) -> bool {
+    protocol == Some(Protocol::Tls) && terminates(listener, protocol)
+}
+
 /// Whether a listener of protocol TLS asks for an end of TLS here that the implementation does without.
 fn unsupported_mode(listener: &model::Listener, protocol: Option<Protocol>, settings: &Settings) -> bool {
-    let ends = protocol == Some(Protocol::Tls) && terminates(listener, protocol);
-    ends && settings.lacks.contains(&Dispensable::TlsTermination)
+    ends_for_streams(listener, protocol) && settings.lacks.contains(&Dispensable::TlsTermination)
 }
 
 /// What a refused port means for the listener.
@@ -342,8 +346,15 @@ fn overlap(listener: &model::Listener, all: &[model::Listener]) -> Option<String
     (!overlapping.is_empty()).then(|| format!("hostname overlaps with that of listeners {}", overlapping.join(", ")))
 }
 
-fn kinds(listener: &model::Listener, protocol: Option<Protocol>) -> (Vec<RouteKind>, Vec<Problem>) {
+fn kinds(
+    listener: &model::Listener,
+    protocol: Option<Protocol>,
+    settings: &Settings,
+) -> (Vec<RouteKind>, Vec<Problem>) {
     let Some(mut kinds) = protocol.map(Protocol::route_kinds) else { return (Vec::new(), Vec::new()) };
+    if settings.takes_streams_out_of_tls && ends_for_streams(listener, protocol) {
+        kinds.extend(Protocol::Tcp.route_kinds());
+    }
     let asked = &listener.allowed_routes.kinds;
     if asked.is_empty() {
         return (kinds, Vec::new());

@@ -71,6 +71,24 @@ async fn answers_come_otherwise(#[case] name: &str, #[case] header: &str, #[case
 }
 
 #[rstest]
+#[case::in_clear_text(Some(""), StatusCode::PERMANENT_REDIRECT, Some("https://A.test/"))]
+#[case::within_tls(Some("a.test"), StatusCode::INTERNAL_SERVER_ERROR, None)]
+#[case::at_a_port_of_http(None, StatusCode::INTERNAL_SERVER_ERROR, None)]
+#[tokio::test]
+async fn clear_text_at_a_port_of_https_is_redirected(
+    #[case] server_name: Option<&str>,
+    #[case] status: StatusCode,
+    #[case] location: Option<&str>,
+) {
+    let request = RequestHead { server_name: server_name.map(str::to_owned), ..request() };
+    let mut error = Response::new(body::empty());
+    *error.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    let answer = exchange("redirects-clear-text-at-https").on_response(&request, error).await.unwrap();
+    assert_eq!(answer.status(), status);
+    assert_eq!(answer.headers().get("location").map(|value| value.to_str().unwrap()), location);
+}
+
+#[rstest]
 #[case("adds-headers-to-requests", "x-forwarded-for", "127.0.0.9")]
 #[case("forwards-hosts-in-lower-case", "host", "a.test")]
 #[tokio::test]

@@ -74,6 +74,15 @@ fn miss_secrets(snapshot: &Snapshot, update: &mut StatusUpdate) {
     }
 }
 
+/// A policy for a port of UDP is refused, and no route leads from a Gateway to that port.
+fn omit_datagrams(_: &Snapshot, update: &mut StatusUpdate) {
+    if let DesiredStatus::Policy { ancestors } = &mut update.status {
+        ancestors.retain(|entry| {
+            !entry.conditions.iter().any(|one| one.reason == "Invalid" && one.message.contains(" UDP "))
+        });
+    }
+}
+
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
         name: "finds-policies-bad-gateways",
@@ -95,5 +104,11 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Looks for authorities in Secrets too, and says InvalidCACertificateRef where one is not there.",
         source: "BackendTLSPolicy, caCertificateRefs: kinds beside ConfigMap are up to the implementation.",
         place: Place::Runtime(|seams| say(seams, miss_secrets)),
+    },
+    Variant {
+        name: "says-nothing-of-policies-for-udp",
+        summary: "Has no entry in a BackendTLSPolicy for a port of UDP, which has no effect.",
+        source: "PolicyStatus.ancestors: \"An empty list means the Policy is not relevant for any ancestors\", and no route leads to that port.",
+        place: Place::Runtime(|seams| say(seams, omit_datagrams)),
     },
 ];

@@ -195,6 +195,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         place: Place::Settings(|settings| settings.keeps_kinds_apart = true),
     },
     Variant {
+        name: "takes-tcproutes-out-of-tls",
+        summary: "Attaches TCPRoutes, too, to listeners of protocol TLS at which it ends, and forwards what was within it.",
+        source: "TLSRoute: for a single target of a TLS listener \"you could choose to use a TCPRoute with a TLS listener\".",
+        place: Place::Settings(|settings| settings.takes_streams_out_of_tls = true),
+    },
+    Variant {
         name: "misses-endpoints-of-tcproutes",
         summary: "Says ResolvedRefs=False of a TCPRoute to a Service without ready endpoints.",
         source: "TCPRouteRule.backendRefs: a Service without endpoints is called an invalid backend.",

@@ -215,30 +215,34 @@ fn asking_clients() -> [(Kind, Value); 3] {
     ]
 }
 
-/// Policies whose authorities are those of the system, or are not there.
+/// Policies whose authorities are those of the system, or are not there, and one for a port of UDP.
 fn to_be_protected() -> impl Iterator<Item = (Kind, Value)> {
     let missing = |kind: &str| json!({"hostname": "a.test", "caCertificateRefs": [{"group": "", "kind": kind, "name": "nowhere"}]});
-    let system = json!({"hostname": "a.test", "wellKnownCACertificates": "System"});
-    [("p-map", missing("ConfigMap")), ("p-secret", missing("Secret")), ("p-system", system)].into_iter().flat_map(
-        |(name, validation)| {
-            let meta = json!({"name": name, "namespace": "n", "uid": name, "generation": 1});
-            let targets = json!([{"group": "", "kind": "Service", "name": name}]);
-            let rules = json!([{"backendRefs": [{"name": name, "port": 8443}]}]);
-            [
-                (Kind::Service, json!({"metadata": meta, "spec": {"ports": [{"port": 8443}]}})),
-                (
-                    Kind::EndpointSlice,
-                    json!({"metadata": {"name": name, "namespace": "n", "labels": {"kubernetes.io/service-name": name}},
+    let system = || json!({"hostname": "a.test", "wellKnownCACertificates": "System"});
+    let policies = [
+        ("p-map", "TCP", missing("ConfigMap")),
+        ("p-secret", "TCP", missing("Secret")),
+        ("p-system", "TCP", system()),
+        ("p-udp", "UDP", system()),
+    ];
+    policies.into_iter().flat_map(|(name, protocol, validation)| {
+        let meta = json!({"name": name, "namespace": "n", "uid": name, "generation": 1});
+        let targets = json!([{"group": "", "kind": "Service", "name": name}]);
+        let rules = json!([{"backendRefs": [{"name": name, "port": 8443}]}]);
+        [
+            (Kind::Service, json!({"metadata": meta, "spec": {"ports": [{"port": 8443, "protocol": protocol}]}})),
+            (
+                Kind::EndpointSlice,
+                json!({"metadata": {"name": name, "namespace": "n", "labels": {"kubernetes.io/service-name": name}},
                         "addressType": "IPv4", "ports": [{"port": 8443}], "endpoints": [{"addresses": ["10.0.0.9"]}]}),
-                ),
-                (Kind::HttpRoute, json!({"metadata": meta, "spec": {"parentRefs": [{"name": "g"}], "rules": rules}})),
-                (
-                    Kind::BackendTlsPolicy,
-                    json!({"metadata": meta, "spec": {"targetRefs": targets, "validation": validation}}),
-                ),
-            ]
-        },
-    )
+            ),
+            (Kind::HttpRoute, json!({"metadata": meta, "spec": {"parentRefs": [{"name": "g"}], "rules": rules}})),
+            (
+                Kind::BackendTlsPolicy,
+                json!({"metadata": meta, "spec": {"targetRefs": targets, "validation": validation}}),
+            ),
+        ]
+    })
 }
 
 #[tokio::test]

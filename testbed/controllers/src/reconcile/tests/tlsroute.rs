@@ -62,3 +62,25 @@ fn https_and_tls_share_a_port_by_hostname() {
     assert!(both("b.test").contains("Accepted=True/Accepted"));
     assert!(both("'*.a.test'").contains("HostnameConflict"));
 }
+
+#[rstest]
+#[case::taken("", true, "end 1 ", "Accepted=True/Accepted")]
+#[case::not_taken("", false, "end 0 ", "Accepted=False/NotAllowedByListeners")]
+#[case::still_within_tls(", mode: Passthrough", true, "end 0 ", "Accepted=False/NotAllowedByListeners")]
+fn streams_out_of_tls_go_to_a_tcproute_where_that_is_taken(
+    #[case] mode: &str,
+    #[case] is_taken: bool,
+    #[case] listener: &str,
+    #[case] accepted: &str,
+) {
+    let end = format!("{{name: end, port: 443, protocol: TLS, tls: {{certificateRefs: [{{name: nope}}]{mode}}}}}");
+    let mut world = world(&end, &[]);
+    world.add(
+        "- {apiVersion: gateway.networking.k8s.io/v1, kind: TCPRoute, metadata: {namespace: demo, name: a}, \
+         spec: {parentRefs: [{name: gw}], rules: [{backendRefs: [{name: echo, port: 8080}]}]}}",
+    );
+    world.settings.takes_streams_out_of_tls = is_taken;
+    let outcome = world.settle();
+    assert!(listeners(&outcome)[0].starts_with(listener), "{:?}", listeners(&outcome));
+    assert!(conditions(&outcome, Kind::TcpRoute, "a")[0].starts_with(accepted));
+}
