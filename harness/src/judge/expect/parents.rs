@@ -77,15 +77,19 @@ impl Check<'_> {
 
     /// Conditions are asked of every parent, and there is none: whatever the status says, nothing of it would be looked at.
     fn looks_at_nothing(&mut self, expected: &SubjectExpectation) {
-        let binding = expected.conditions.iter().filter(|(_, condition)| self.binding(condition));
-        let (types, levels): (Vec<&str>, Vec<Level>) = binding.map(|(type_, one)| (type_.as_str(), one.level)).unzip();
-        let Some(level) = levels.into_iter().max() else { return };
+        let Some(level) = self.strongest(expected) else { return };
         self.checked += 1;
-        let types = types.join(", ");
+        let binding = expected.conditions.iter().filter(|(_, condition)| self.binding(condition));
+        let types = binding.map(|(type_, _)| type_.as_str()).collect::<Vec<_>>().join(", ");
         let expected = format!("{} names the parents of which {types} is asked, in spec.parentRefs", self.name);
         let seen =
             "spec.parentRefs names none; entries that are there without it are named with `parents` in the manifest";
         self.miss(".parents", level, expected, seen.to_owned());
+    }
+
+    /// The level of the most binding of the conditions that are asked for here.
+    fn strongest(&self, expected: &SubjectExpectation) -> Option<Level> {
+        expected.conditions.values().filter(|condition| self.binding(condition)).map(|one| one.level).max()
     }
 
     /// An entry that another controller has beside ours, or has not.
@@ -111,14 +115,17 @@ impl Check<'_> {
         }
     }
 
-    /// Policies: the conditions are asked of every ancestor entry of our controller, and there must be one.
+    /// Policies: the conditions are asked of every ancestor entry of our controller, and there has to be one as strongly as the
+    /// strongest of them: what should be said of a policy may as well be said by no entry.
     pub(super) fn ancestors(&mut self, expected: &SubjectExpectation, object: &Value) {
         let entries = parent_entries(object, &self.rules.scenario.dialect);
         let own: Vec<_> = entries.iter().filter(|e| e.controller_name == self.rules.context.controller_name).collect();
         self.checked += 1;
         if own.is_empty() {
-            let expected = format!("{} has a status.ancestors entry of our controller", self.name);
-            self.entries_miss(".ancestors", expected, "no such entry".to_owned()).stale = true;
+            let expected_entry = format!("{} has a status.ancestors entry of our controller", self.name);
+            let level = self.strongest(expected).unwrap_or(Level::Must);
+            let miss = self.miss(".ancestors", level, expected_entry, "no such entry".to_owned());
+            (miss.implied, miss.stale) = (Some(Implied::Entries), true);
         }
         for entry in &own {
             let subject = format!("{} for {}", self.name, entry.parent);

@@ -213,6 +213,33 @@ fn every_ancestor_of_a_policy_is_asked_the_same(#[case] entries: &[(&str, &str)]
     assert_eq!(failed, [format!("steps[1].settle.BackendTLSPolicy/{NS}/policy.{part}")]);
 }
 
+#[rstest]
+#[case::all(&["Accepted=False"], &[], Severity::Failure)]
+#[case::one(&["Accepted=False"], &["ResolvedRefs=False"], Severity::Failure)]
+#[case::none(&[], &["Accepted=False"], Severity::Warning)]
+fn a_policy_needs_an_entry_as_strongly_as_what_is_asked_of_it(
+    #[case] must: &[&str],
+    #[case] should: &[&str],
+    #[case] expected: Severity,
+) {
+    let version = json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "BackendTLSPolicy",
+        "metadata": {"name": "policy", "namespace": NS, "uid": "uid-route", "generation": 1},
+        "spec": {}, "status": {"ancestors": []},
+    });
+    let mut asked = subject(object("BackendTLSPolicy", "policy"), must);
+    for text in should {
+        let (type_, mut condition) = expect(text);
+        condition.level = Level::Should;
+        asked.conditions.insert(type_, condition);
+    }
+    let verdict = Play::new(scenario(vec![apply(vec![version.clone()]), settle(vec![asked])]))
+        .writes(move |_, _| (admitted(1), vec![(10, modified(&version))]))
+        .run();
+    let found: Vec<_> = verdict.findings.iter().map(|f| (f.expectation.as_str(), f.severity)).collect();
+    assert_eq!(found, [(&*format!("steps[1].settle.BackendTLSPolicy/{NS}/policy.ancestors"), expected)]);
+}
+
 #[test]
 fn an_entry_that_must_be_absent_is_one_failure_even_if_no_parent_asks_for_it() {
     let mut subject = route_subject(&[]);
