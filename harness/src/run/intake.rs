@@ -2,8 +2,8 @@
 //!
 //! Where each Gateway gets machines of its own, those that come together are in each other's way, and those that go are in theirs. So
 //! it begins with a few, and lets half as many more come for as long as each is there about as soon as the first ones were, and more
-//! come in a time; where each takes twice as long, fewer are let in, and that is known before the last of them is there. Where a
-//! Gateway is there at once, nobody waits.
+//! come in a time; where each takes twice as long, fewer are let in, and that is known before the last of them is there. Where
+//! Gateways are there at once, nobody waits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -81,6 +81,8 @@ pub struct Intake {
     /// What the limit was before it was raised, and how many came in a second.
     raised_from: Option<(usize, f64)>,
     slowest: Duration,
+    /// How many more of them were there at once than took a while.
+    lead: i64,
 }
 
 impl Own {
@@ -102,6 +104,7 @@ impl Intake {
             enough: None,
             raised_from: None,
             slowest: Duration::ZERO,
+            lead: 0,
         }
     }
 
@@ -208,9 +211,14 @@ impl Intake {
     fn came(&mut self, coming: Coming, now: Elapsed) {
         let took = now - coming.since;
         self.slowest = self.slowest.max(took);
-        if took <= self.at_once {
-            self.limit = None;
-            (self.best, self.enough, self.raised_from) = (None, None, None);
+        let is_at_once = took <= self.at_once;
+        self.lead += if is_at_once { 1 } else { -1 };
+        if is_at_once {
+            // One of many that take a while says nothing of the others: such as one that is made again, whose machines were still there.
+            if self.lead > 0 {
+                self.limit = None;
+                (self.best, self.enough, self.raised_from) = (None, None, None);
+            }
             return;
         }
         let Some(limit) = self.limit else {
@@ -239,7 +247,9 @@ impl Intake {
         let was_worth_nothing = |(before, then): &(usize, f64)| {
             in_a_second < then * (1.0 + WORTH * (number(limit) / number(*before) - 1.0))
         };
-        let raised_from = self.raised_from.take().filter(|_| self.turn.full);
+        // Up to as many as there are at first, more are no question of use: whatever goes keeps its place for a while, so that nothing
+        // is seen of what a few more are worth.
+        let raised_from = self.raised_from.take().filter(|_| self.turn.full && limit > FIRST);
         if each >= best * FEWER {
             self.enough = Some(CALM);
             self.limits(part(limit, MORE * best / each), now);
@@ -247,7 +257,7 @@ impl Intake {
             // They are in each other's way, and no more of them come for it. It may have been a busy moment of others, though.
             self.enough = Some(CALM);
             self.limits(before, now);
-        } else if let Some(turns) = self.enough.filter(|turns| *turns > 0) {
+        } else if let Some(turns) = self.enough.filter(|turns| *turns > 0 && limit > FEWEST) {
             self.enough = Some(turns - u32::from(each <= best * MORE && self.turn.full));
             self.limits(limit, now);
         } else if each <= best * MORE && self.turn.full {

@@ -135,11 +135,9 @@ fn where_each_takes_much_longer_fewer_come_and_then_more_again() {
     assert_eq!(turn(0..12, 670, 1170, true), 8);
     assert_eq!(turn(0..8, 1170, 1670, true), 5);
     assert_eq!(turn(0..5, 1670, 2170, true), FEWEST);
-    // What the fewest take is what it takes, whatever the first ones did.
-    for start in [2170, 2670, 3170] {
-        assert_eq!(turn(0..FEWEST, start, start + 500, true), FEWEST);
-    }
-    assert_eq!(turn(0..FEWEST, 3670, 4170, true), 6);
+    // What the fewest take is what it takes, whatever the first ones did: nothing says that more would be too many.
+    assert_eq!(turn(0..FEWEST, 2170, 2670, true), 6);
+    assert_eq!(turn(0..6, 2670, 3170, true), 9);
 }
 
 /// Of a node that is at work already: each is there soon enough, and yet more of them are of no use.
@@ -176,6 +174,23 @@ fn whether_more_are_of_use_is_asked_again() {
     assert_eq!(turn(0..12, 59, 69, true), 18);
     assert_eq!(turn(0..18, 69, 79, true), 27);
     assert_eq!(turn(0..27, 79, 89, true), 41);
+}
+
+/// Others had the node to themselves for a while. Once they are done, as many come soon as came at first, whatever keeps its place
+/// meanwhile; beyond that more have to be of use.
+#[test]
+fn a_busy_time_of_others_is_made_up_for() {
+    let mut intake = Intake::new(QUIET, BUDGET);
+    let mut turn = |jobs, since, until| turn(&mut intake, jobs, since, until, true);
+    assert_eq!(turn(0..12, 0, 10), 18);
+    assert_eq!(turn(0..18, 10, 60), 12);
+    assert_eq!(turn(0..12, 60, 110), 8);
+    assert_eq!(turn(0..8, 110, 160), 5);
+    assert_eq!(turn(0..5, 160, 210), FEWEST);
+    assert_eq!(turn(0..FEWEST, 210, 260), 6);
+    assert_eq!(turn(0..6, 260, 278), 9);
+    assert_eq!(turn(0..9, 278, 305), 14);
+    assert_eq!(turn(0..14, 305, 347), 9);
 }
 
 /// Those that are not to come say nothing of the others.
@@ -231,6 +246,25 @@ fn where_gateways_are_there_at_once_nobody_waits() {
     // One that takes a while after all is noticed.
     run(1, TWO_CORES, &mut intake);
     assert_eq!(intake.limit(), Some(FIRST));
+}
+
+#[test]
+fn one_that_is_there_at_once_says_nothing_of_many_that_are_not() {
+    let mut intake = Intake::new(QUIET, BUDGET);
+    assert_eq!(turn(&mut intake, 0..12, 0, 10, true), 18);
+    let mut at_once = |jobs: std::ops::Range<usize>| {
+        for job in jobs {
+            intake.begins(job, 1);
+            intake.moved(job, Moved::Made(key(job)), Elapsed(11_000_000));
+            intake.moved(job, Moved::Programmed(key(job)), Elapsed(11_100_000));
+            intake.over(job);
+        }
+        intake.limit()
+    };
+    assert_eq!(at_once(20..21), Some(18));
+    assert_eq!(at_once(21..32), Some(18));
+    // More of them were than were not.
+    assert_eq!(at_once(32..33), None);
 }
 
 #[test]
