@@ -138,6 +138,7 @@ async fn what_should_be_and_is_left_undone_is_warned_of() {
         ("lacks-room-for-long-names", "gateway-longest-names-served"),
         ("prefers-the-older-http", "grpcroute-protocols-of-clients"),
         ("ends-streams-with-their-clients", "tcproute-half-closed"),
+        ("says-nothing-of-policies-for-udp", "backendtlspolicy-udp-port"),
     ];
     let leaving: Vec<&str> =
         variants::catalogue().filter(|one| !one.leaves_undone().is_empty()).map(|one| one.name).collect();
