@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::record::{Outcome, RunRecord, Severity};
-use crate::terminal::{self, printable};
+use crate::terminal::{self, LONGEST, printable};
+use crate::words::shortened;
 
 /// More of one kind are not shown for a step.
 const SHOWN: usize = 10;
@@ -33,7 +34,7 @@ pub fn render(record: &RunRecord) -> String {
     for (command, all) in [("error", errors), ("warning", warnings)] {
         let shown = if all.len() > SHOWN { SHOWN - 1 } else { all.len() };
         for (title, why) in &all[..shown] {
-            let _ = writeln!(out, "::{command} title={}::{}", property(title), data(why));
+            let _ = writeln!(out, "::{command} title={}::{}", property(title), data(&shortened(why, LONGEST)));
         }
         if shown < all.len() {
             let _ = writeln!(out, "::{command} title=gateproof::and {} more in the summary", all.len() - shown);

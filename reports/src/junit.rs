@@ -7,9 +7,9 @@ use std::time::Duration;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::known::{KnownFailureRecord, KnownState};
-use crate::record::{Outcome, RunRecord, ScenarioRecord, Severity};
-use crate::terminal;
-use crate::words::counted;
+use crate::record::{Breach, Outcome, RunRecord, ScenarioRecord, Severity};
+use crate::terminal::{self, LONGEST};
+use crate::words::{counted, shortened};
 
 /// The record as JUnit XML. Inconclusive is an `error`, late a `failure`; known failures, not supported and skipped are
 /// `skipped` with their reason, so that no reader of the file takes them for success. CI systems fail a job for a `failure`,
@@ -43,21 +43,22 @@ fn leftover_suite(record: &RunRecord) -> TestSuite {
     let mut suite = TestSuite::new("clean-up");
     for left in &record.leftovers {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_type("left behind").set_message(left.diagnosis.clone());
+        status.set_type("left behind").set_message(shortened(&left.diagnosis, LONGEST));
         suite.add_test_case(TestCase::new(left.object.clone(), status));
     }
     suite
 }
 
 fn scenario_case(scenario: &ScenarioRecord, arguments: &[String]) -> TestCase {
-    let reason = || scenario.reason.clone().unwrap_or_default();
+    let reason = || shortened(scenario.reason.as_deref().unwrap_or_default(), LONGEST).into_owned();
     let status = match scenario.outcome {
         Outcome::Passed => TestCaseStatus::success(),
         Outcome::Failed | Outcome::Late => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_type(if scenario.outcome == Outcome::Late { "late" } else { "failed" });
             if let Some(first) = scenario.findings.iter().find(|f| f.severity == Severity::Failure) {
-                status.set_message(format!("expected {}; saw {}", first.expected, first.seen));
+                let (expected, seen) = (shortened(&first.expected, LONGEST), shortened(&first.seen, LONGEST));
+                status.set_message(format!("expected {expected}; saw {seen}"));
             }
             status.set_description(terminal::failure(scenario, arguments));
             status
@@ -94,7 +95,8 @@ fn contract_suite(record: &RunRecord) -> TestSuite {
         } else if rule.fails() {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_type("contract").set_message(counted(rule.breaches.len(), "breach", "breaches"));
-            let lines = rule.breaches.iter().map(|b| format!("{} {} {}: {}", b.scenario, b.object, b.path, b.seen));
+            let seen = |b: &Breach| format!("{} {} {}: {}", b.scenario, b.object, b.path, shortened(&b.seen, LONGEST));
+            let lines = rule.breaches.iter().map(seen);
             status.set_description(lines.collect::<Vec<_>>().join("\n"));
             status
         } else {

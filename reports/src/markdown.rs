@@ -1,10 +1,9 @@
 //! `summary.md`, for a CI page or a pull request.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::record::{Outcome, RunRecord, Severity};
-use crate::words::counted;
+use crate::words::shortened;
 use crate::{reproduce, terminal};
 
 /// How many bytes of a text that others chose are shown. One object of a cluster may have more of it than GitHub shows of a whole summary.
@@ -63,13 +62,13 @@ pub fn render_with(record: &RunRecord, diagnosis: &[String]) -> String {
         }
         let first = scenario.findings.iter().find(|f| f.severity == Severity::Failure);
         let why = match (first, &scenario.reason) {
-            (_, Some(reason)) if scenario.outcome == Outcome::KnownFailure => code(reason),
+            (_, Some(reason)) if scenario.outcome == Outcome::KnownFailure => cell(reason),
             (Some(f), _) => {
                 let clauses =
                     if f.clauses.is_empty() { String::new() } else { format!(" ({})", code(&f.clauses.join(", "))) };
                 format!("expected {}; saw {}{clauses}", cell(&f.expected), cell(&f.seen))
             }
-            (None, Some(reason)) => code(reason),
+            (None, Some(reason)) => cell(reason),
             (None, None) => String::new(),
         };
         let _ = writeln!(out, "| {} | {} | {why} |", code(&scenario.name), terminal::word(scenario.outcome));
@@ -156,15 +155,7 @@ fn contract(out: &mut String, record: &RunRecord) -> usize {
 
 /// A text of whatever length as code.
 fn cell(text: &str) -> String {
-    code(&shortened(text))
-}
-
-fn shortened(text: &str) -> Cow<'_, str> {
-    if text.len() <= LONGEST {
-        return Cow::Borrowed(text);
-    }
-    let kept = &text[..text.floor_char_boundary(LONGEST)];
-    Cow::Owned(format!("{kept}… ({} more)", counted(text.len() - kept.len(), "byte", "bytes")))
+    code(&shortened(text, LONGEST))
 }
 
 /// A text that others chose, as code: within it nothing is a link, an image, HTML, a mention or a number of an issue, neither to

@@ -6,7 +6,10 @@ use std::fmt::Write;
 use crate::known::{KnownFailureRecord, KnownState};
 use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
 use crate::reproduce;
-use crate::words::counted;
+use crate::words::{counted, shortened};
+
+/// How many bytes of a text of others are said: enough for whatever is meant to be read. record.json has all of it.
+pub(crate) const LONGEST: usize = 8_000;
 
 /// Text that came from a target, safe to print: what could steer a terminal or turn the direction of text around is
 /// written as an escape, line ends too, so that no message can pass for lines of ours.
@@ -51,7 +54,7 @@ pub fn failure(scenario: &ScenarioRecord, arguments: &[String]) -> String {
     let _ = writeln!(out, "{} {} ({})", word(scenario.outcome), printable(&scenario.name), printable(&scenario.file));
     let _ = writeln!(out, "  {}", printable(&scenario.summary));
     if let Some(reason) = &scenario.reason {
-        let _ = writeln!(out, "  reason:   {}", printable(reason));
+        let _ = writeln!(out, "  reason:   {}", printable(&shortened(reason, LONGEST)));
     }
     let (first, consequences): (Vec<&Finding>, Vec<&Finding>) = scenario.findings.iter().partition(|f| !f.consequence);
     for finding in first {
@@ -84,8 +87,8 @@ fn describe(finding: &Finding, file: &str) -> String {
         printable(&finding.stage),
         finding.at_ms
     );
-    let _ = writeln!(out, "    expected: {}", printable(&finding.expected));
-    let _ = writeln!(out, "    saw:      {}", printable(&finding.seen));
+    let _ = writeln!(out, "    expected: {}", printable(&shortened(&finding.expected, LONGEST)));
+    let _ = writeln!(out, "    saw:      {}", printable(&shortened(&finding.seen, LONGEST)));
     if !finding.clauses.is_empty() {
         let _ = writeln!(out, "    clause:   {}", printable(&finding.clauses.join(", ")));
     }
@@ -99,8 +102,8 @@ pub fn contract(rule: &ContractRecord) -> String {
     let mark = if rule.severity == Severity::Failure { "FAILED" } else { "WARNING" };
     let _ = writeln!(out, "{mark} {} [{}]", printable(&rule.name), printable(&rule.clauses.join(", ")));
     for breach in rule.breaches.iter().take(SHOWN) {
-        let _ =
-            writeln!(out, "  {} {}: {}", printable(&breach.object), printable(&breach.path), printable(&breach.seen));
+        let seen = shortened(&breach.seen, LONGEST);
+        let _ = writeln!(out, "  {} {}: {}", printable(&breach.object), printable(&breach.path), printable(&seen));
         if !breach.scenario.is_empty() {
             let _ = writeln!(out, "    seen in {}", printable(&breach.scenario));
         }

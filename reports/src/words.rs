@@ -1,5 +1,6 @@
-//! Numbers in sentences. Pure.
+//! Numbers in sentences, and texts that are too long for one. Pure.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 /// `1 scenario`, or `2 scenarios`.
@@ -8,9 +9,25 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, several: 
     format!("{count} {noun}")
 }
 
+/// A text of whatever length, of which no more than so many bytes are said: others choose it, and one object of a cluster may have a
+/// megabyte of it. What is cut off is counted.
+pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
+    if text.len() <= longest {
+        return Cow::Borrowed(text);
+    }
+    let kept = &text[..text.floor_char_boundary(longest)];
+    Cow::Owned(format!("{kept}… ({} more)", counted(text.len() - kept.len(), "byte", "bytes")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_end_at_a_letter() {
+        let of = |longest| shortened("ääää", longest).into_owned();
+        assert_eq!([of(8), of(7), of(0)], ["ääää", "äää… (2 bytes more)", "… (8 bytes more)"]);
+    }
 
     #[test]
     fn one_is_one() {

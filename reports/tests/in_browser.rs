@@ -31,6 +31,7 @@ async fn is_read_as_a_reader_does() {
     first_screen(&mut browser).await;
     themes(&mut browser).await;
     filters(&mut browser).await;
+    known(&mut browser).await;
     keyboard(&mut browser).await;
     deep_link(&mut browser, &page).await;
     scrubber(&mut browser).await;
@@ -57,7 +58,7 @@ async fn first_screen(browser: &mut Browser) {
     let days = "[...document.querySelectorAll('td.figure')].map((one) => [one.className, one.textContent])";
     assert_eq!(browser.value(days).await, json!([["figure", "12"]]));
     let views = browser.value("[...document.querySelectorAll('.view')].map((one) => one.innerText)").await;
-    assert_eq!(views, json!(["Failing9", "Known1", "Untested1", "Contract1", "All44"]));
+    assert_eq!(views, json!(["Failing9", "Known2", "Untested1", "Contract2", "All44"]));
     // Reasons, and under each the scenarios that failed for it.
     let rows = browser.value("document.querySelectorAll('.row.group').length").await;
     assert_eq!(rows, json!(3));
@@ -110,6 +111,23 @@ async fn filters(browser: &mut Browser) {
                 outcome.dispatchEvent(new Event('change')); return location.hash; })()";
     assert_eq!(browser.value(pick).await, json!("#v=all&o=knownFailure"));
     assert_eq!(browser.value(ROWS).await, json!(1));
+}
+
+/// What is known to fail is in one place: scenarios under their reason, and rules of the contract.
+async fn known(browser: &mut Browser) {
+    let look = |query: &str| {
+        format!(
+            "(() => {{ document.getElementById('view-known').click(); const box = document.getElementById('search'); \
+             box.value = {}; box.dispatchEvent(new Event('input')); \
+             return [...document.querySelectorAll('.row .name')].map((one) => one.innerText); }})()",
+            json!(query)
+        )
+    };
+    assert_eq!(browser.value(&look("")).await, json!(["entry", "known", "HTTPRoute/always-present"]));
+    assert_eq!(browser.value(&look("always-present")).await, json!(["HTTPRoute/always-present"]));
+    browser.value("document.querySelector('.row').click()").await;
+    assert!(browser.text("#detail").await.contains("our #124: written in two steps"));
+    assert_eq!(browser.value(&look("")).await.as_array().map(Vec::len), Some(3));
 }
 
 /// How many rows there are, in sight or not.

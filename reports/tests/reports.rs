@@ -14,7 +14,7 @@ use gateproof_report::known::{KnownFailure, KnownFailureRecord, KnownState};
 use gateproof_report::record::{
     Breach, ContractRecord, Finding, LeftoverRecord, Outcome, RunRecord, ScenarioRecord, Severity, repeat_of,
 };
-use gateproof_report::{junit, markdown, terminal};
+use gateproof_report::{annotations, junit, markdown, terminal};
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use rstest::rstest;
@@ -639,6 +639,41 @@ fn saw(seen: &str) -> String {
     failed.reason = Some(seen.to_owned());
     failed.findings.push(finding(seen, seen));
     terminal::failure(&failed, &[])
+}
+
+/// What one object of a cluster says may be a megabyte, and of many objects many: reports that are read have what can be read of it.
+#[test]
+fn no_report_that_is_read_has_all_of_a_long_text() {
+    const SAID: usize = 1_000_000;
+    let long = "ä".repeat(SAID / 2);
+    let mut failed = scenario("one", &[], Outcome::Failed);
+    failed.findings.push(finding(&long, &long));
+    let mut open = scenario("two", &[], Outcome::Inconclusive);
+    open.reason = Some(long.clone());
+    let mut run = record(vec![failed, open]);
+    run.contract = vec![ContractRecord {
+        name: "contract/Gateway/always-present".to_owned(),
+        clauses: vec![],
+        severity: Severity::Failure,
+        objects: 1,
+        known: None,
+        breaches: vec![Breach {
+            scenario: "one".to_owned(),
+            object: "Gateway/ns/edge".to_owned(),
+            path: "status".to_owned(),
+            seen: long,
+            seq: 1,
+        }],
+    }];
+    for (what, text, said) in [
+        ("terminal", terminal::summary(&run), 4),
+        ("junit", junit::render(&run).unwrap(), 7),
+        ("annotations", annotations::render(&run), 3),
+        ("summary", markdown::render(&run), 4),
+    ] {
+        assert!(text.len() < 80_000, "{what} has {} bytes", text.len());
+        assert_eq!(text.matches(" bytes more)").count(), said, "{what}");
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Texts of others within a page: JSON that ends no script, and no more of it than fits. Pure.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::words::counted;
+use crate::words::shortened;
 
 /// JSON as it may stand in an element of HTML: nothing in it opens or closes one, or is a comment.
 pub(super) fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
@@ -15,11 +17,9 @@ pub(super) fn json(value: &impl Serialize) -> Result<String, serde_json::Error> 
 /// Cuts every string that has more bytes than that, and says so at its end; how many it cut.
 pub(super) fn clip(value: &mut Value, longest: usize) -> usize {
     match value {
-        Value::String(text) if text.len() > longest => {
-            let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
-            let rest = text.len() - end;
-            text.truncate(end);
-            text.push_str(&format!("… ({} more)", counted(rest, "byte", "bytes")));
+        Value::String(text) => {
+            let Cow::Owned(cut) = shortened(text, longest) else { return 0 };
+            *text = cut;
             1
         }
         Value::Array(all) => all.iter_mut().map(|one| clip(one, longest)).sum(),

@@ -99,6 +99,10 @@ pub fn varied() -> RunRecord {
             seq: 7,
         }],
     }];
+    let mut known = record.contract[0].clone();
+    "contract/HTTPRoute/always-present".clone_into(&mut known.name);
+    known.known = Some("our #124: written in two steps".to_owned());
+    record.contract.push(known);
     record
 }
 

@@ -8,10 +8,8 @@ let active = -1;
 /** The entries of a view, with what is searched for. */
 function entries() {
   const { v, q, o } = choice;
-  if (v === "rules") {
-    const words = q.toLowerCase();
-    return BROKEN.filter((rule) => JSON.stringify(rule).toLowerCase().includes(words)).map((rule) => ({ rule, level: 1 }));
-  }
+  const ofRules = (some) => some.filter((rule) => JSON.stringify(rule).toLowerCase().includes(q.toLowerCase())).map((rule) => ({ rule, level: 1 }));
+  if (v === "rules") return ofRules(BROKEN);
   const fits = (one) => VIEWS[v].outcomes.includes(one.outcome) && (!o || one.outcome === o) && finds(one, q);
   const all = [...SCENARIOS.values()].filter(fits);
   if (v === "all") return all.map((scenario) => ({ scenario, level: 1 }));
@@ -27,7 +25,7 @@ function entries() {
       left.delete(name);
     }
   });
-  return out.concat([...left.values()].map((scenario) => ({ scenario, level: 1 })));
+  return out.concat([...left.values()].map((scenario) => ({ scenario, level: 1 })), v === "known" && !o ? ofRules(KNOWN_RULES) : []);
 }
 
 function isChosen(entry) {

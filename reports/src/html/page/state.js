@@ -18,6 +18,7 @@ for (const one of SCENARIOS.values()) {
 }
 const BY_EXECUTION = new Map(RECORD.scenarios.map((one) => [one.name, one]));
 const BROKEN = RECORD.contract.filter((rule) => (rule.breaches || []).length > 0);
+const KNOWN_RULES = BROKEN.filter((rule) => rule.known);
 
 const VIEWS = {
   failing: { words: "Failing", outcomes: ["failed", "late"] },
@@ -31,10 +32,11 @@ const VIEWS = {
 function counted(view) {
   if (view === "rules") return BROKEN.length;
   const { outcomes } = VIEWS[view];
-  return [...SCENARIOS.values()].filter((one) => outcomes.includes(one.outcome)).length;
+  const rules = view === "known" ? KNOWN_RULES.length : 0;
+  return rules + [...SCENARIOS.values()].filter((one) => outcomes.includes(one.outcome)).length;
 }
 
-const FIRST_VIEW = ["failing", "rules", "open", "known"].find((view) => counted(view) > 0) || "all";
+const FIRST_VIEW = ["failing", "rules", "open", "known"].find((view) => counted(view) > (view === "rules" ? KNOWN_RULES.length : 0)) || "all";
 /** The choice: view, search, outcome, execution, expectation, moment, rule; `p` is a page such as the comparison. */
 const NOTHING = { v: FIRST_VIEW, q: "", o: "", s: "", e: "", t: "", r: "", p: "" };
 const choice = { ...NOTHING };
