@@ -282,6 +282,12 @@ fn a_gate_fails_what_fails_newly() {
     let looks =
         ["it behaves as under one of the known faults, which explains 1 of 1 failure:", "ignores-reference-grants"];
     expect(&run(dir.path(), &["report", "diagnose", "red"]), 0, &looks);
+    expect(&run(dir.path(), &["report", "diagnose", "red", "--only", "httproute-*"]), 0, &looks);
+    expect(
+        &run(dir.path(), &["report", "diagnose", "red", "--only", "httproute-grant-for-one-of-too"]),
+        2,
+        &["nothing that fits `httproute-grant-for-one-of-too` failed; did you mean `httproute-grant-for-one-of-two`?"],
+    );
     expect(&run(dir.path(), &["report", "diagnose", "runs/green"]), 0, &["nothing failed"]);
     let diff = |words: &[&str]| run(dir.path(), &[&["report", "diff"], words].concat());
     let news = ["newly failing (1)", "httproute-grant-for-one-of-two (1 execution, 3 before)", "1 newly failing"];

@@ -16,12 +16,18 @@ use crate::suite::Suite;
 /// Say which known mistakes would make a target fail as it did.
 ///
 /// The faults of the reference are known by what fails first under each. A few of them that explain most of the failures are
-/// named, with what they would have made fail and did not; if none do, what comes nearest.
+/// named, with what they would have made fail and did not; if none do, what comes nearest. Of many mistakes at once little can be
+/// told: `--only` asks of a part of what failed by itself.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  gateproof report diagnose gateproof-report")]
+#[command(
+    after_help = "Examples:\n  gateproof report diagnose gateproof-report\n  gateproof report diagnose gateproof-report --only 'grpcroute-missing-*' --only contract/GRPCRoute/entry-unique"
+)]
 pub(super) struct Args {
     /// The report directory of a run, or its record.json.
     record: PathBuf,
+    /// Of what failed ask of these scenarios and rules alone, as globs; what passed still speaks against a fault. Several may be given.
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
     #[command(flatten)]
     format: FormatArg,
 }
@@ -34,7 +40,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         let problem = format!("no faults are known of the dialect `{dialect}`");
         return Err(Failure::usage(problem, "those of built-in dialects with a reference are known"));
     };
-    let found = of(&record, &suite)?;
+    let found = of(&record, &args.only, &suite)?;
     match (args.format.format, &found) {
         (Format::Json, _) => output::json(&found)?,
         (Format::Text, None) => say!("nothing failed"),
@@ -52,7 +58,7 @@ pub(super) fn after(record: &RunRecord) -> Result<(), Failure> {
 /// The same, line by line.
 pub(super) fn lines_after(record: &RunRecord) -> Result<Vec<String>, Failure> {
     let Some(suite) = built_in(record)? else { return Ok(Vec::new()) };
-    Ok(of(record, &suite)?.filter(|found| found.fits).map(|found| lines(&found)).unwrap_or_default())
+    Ok(of(record, &[], &suite)?.filter(|found| found.fits).map(|found| lines(&found)).unwrap_or_default())
 }
 
 fn built_in(record: &RunRecord) -> Result<Option<Suite>, Failure> {
@@ -62,14 +68,18 @@ fn built_in(record: &RunRecord) -> Result<Option<Suite>, Failure> {
     Ok(suite.filter(|suite| suite.reference().is_some()))
 }
 
-fn of(record: &RunRecord, suite: &Suite) -> Result<Option<Diagnosis>, Failure> {
+fn of(record: &RunRecord, only: &[String], suite: &Suite) -> Result<Option<Diagnosis>, Failure> {
     let Some(reference) = suite.reference() else { return Ok(None) };
     let malformed = |error: serde_yaml::Error| {
         Failure::usage(format!("what shows faults: {error}"), "this is a mistake of gateproof; please report it")
     };
     let shown_by = ShownBy::in_edition(reference, suite.other_edition()).map_err(malformed)?;
     let faults = ShownBy::faults(reference, suite.other_edition()).map_err(malformed)?;
-    Ok(Diagnosis::of(record, &faults, &shown_by))
+    if only.is_empty() {
+        return Ok(Diagnosis::of(record, &faults, &shown_by));
+    }
+    Diagnosis::only(record, only, &faults, &shown_by)
+        .map_err(|error| Failure::usage(error, "`gateproof report render RECORD` says what failed"))
 }
 
 fn print(found: &Diagnosis) {

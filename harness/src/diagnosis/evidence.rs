@@ -25,11 +25,14 @@ pub(super) struct Seen<'a> {
     failed: BTreeMap<&'a str, Vec<&'a Finding>>,
     passed: BTreeSet<&'a str>,
     rules: BTreeMap<&'a str, &'a ContractRecord>,
+    /// Rules that are broken and not asked about.
+    unasked: BTreeSet<&'a str>,
 }
 
 impl<'a> Seen<'a> {
     pub(super) fn of(record: &'a RunRecord) -> Seen<'a> {
-        let mut seen = Seen { failed: BTreeMap::new(), passed: BTreeSet::new(), rules: BTreeMap::new() };
+        let mut seen =
+            Seen { failed: BTreeMap::new(), passed: BTreeSet::new(), rules: BTreeMap::new(), unasked: BTreeSet::new() };
         for scenario in &record.scenarios {
             let name = repeat_of(&scenario.name).0;
             match scenario.outcome {
@@ -47,6 +50,19 @@ impl<'a> Seen<'a> {
         seen
     }
 
+    /// Leaves out what failed and fits none of the patterns, as if it had not been run. The error is the first of them that nothing fits
+    /// which failed.
+    pub(super) fn ask_only<'p>(&mut self, patterns: &'p [String]) -> Result<(), &'p str> {
+        let failures = self.failures();
+        if let Some(pattern) = patterns.iter().find(|one| !failures.iter().any(|name| matches(one, name))) {
+            return Err(pattern);
+        }
+        self.unasked = failures.into_iter().filter(|name| !patterns.iter().any(|one| matches(one, name))).collect();
+        self.failed.retain(|name, _| !self.unasked.contains(name));
+        self.rules.retain(|name, _| !self.unasked.contains(name));
+        Ok(())
+    }
+
     /// The scenarios and the rules of the contract that failed.
     pub(super) fn failures(&self) -> BTreeSet<&'a str> {
         let broken = self.rules.values().filter(|rule| !rule.breaches.is_empty()).map(|rule| &*rule.name);
@@ -61,6 +77,9 @@ impl<'a> Seen<'a> {
     /// Whether what is said to show a fault does, and in what; nothing if the run says neither.
     fn shows(&self, showing: &'a Showing) -> Option<(&'a str, bool)> {
         let scenario = &*showing.scenario;
+        if self.unasked.contains(&*showing.expectation) {
+            return None;
+        }
         if let Some(rule) = self.rules.get(&*showing.expectation) {
             // What is nobody's own is seen in whatever ran.
             let mut places = rule.breaches.iter().map(|breach| repeat_of(&breach.scenario).0);

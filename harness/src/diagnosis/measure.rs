@@ -3,7 +3,8 @@
 //! A run under a fault is looked at as it is, and cut: without some of the features, as a target that does not claim them has it, and
 //! without some of the scenarios, as somebody who selects. A cut takes from a record what was never run then; nothing else of it
 //! depends on that. Each is looked at once more with a table that does not know the fault: then nothing should fit. Of two runs at
-//! once, that failure of a scenario is seen which comes first.
+//! once, that failure of a scenario is seen which comes first. Of five at once it is asked, too, what failed in the first of them by
+//! itself.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::Diagnosis;
+use super::evidence::Seen;
 use crate::kill::{ShownBy, add_rules};
 
 /// How often each run is cut.
@@ -86,6 +88,10 @@ pub struct Measured {
     pub pairs: Tally,
     /// Of five runs at once.
     pub fives: Tally,
+    /// Of what failed in one of five runs at once, asked by itself.
+    pub one_of_five: Tally,
+    /// The same by a table without its cause.
+    pub one_of_five_unlisted: Tally,
     /// What was named and was no cause: of which run, and what.
     pub wrong: Vec<String>,
     /// What failed first in whole runs, and neither breaks a clause that the fault declares nor is known to follow from it.
@@ -94,7 +100,7 @@ pub struct Measured {
 
 impl Measured {
     /// All of it, with a name for each row.
-    pub fn rows(&self) -> [(&'static str, Tally); 6] {
+    pub fn rows(&self) -> [(&'static str, Tally); 8] {
         [
             ("as they are", self.whole),
             ("cut", self.cut),
@@ -102,6 +108,8 @@ impl Measured {
             ("cut, cause not known", self.cut_unlisted),
             ("two at once", self.pairs),
             ("five at once", self.fives),
+            ("one of five", self.one_of_five),
+            ("one of five, cause not known", self.one_of_five_unlisted),
         ]
     }
 
@@ -139,33 +147,39 @@ impl Measured {
                 found.cut_unlisted.add(said);
             }
         }
-        found.pairs = found.together(&table, &noticed, 2, &mut draw);
-        found.fives = found.together(&table, &noticed, 5, &mut draw);
+        for (all, drawn) in together(&noticed, 2, &mut draw) {
+            let said = found.note_all(&all, &drawn, &table);
+            found.pairs.add(said);
+        }
+        for (all, drawn) in together(&noticed, 5, &mut draw) {
+            let said = found.note_all(&all, &drawn, &table);
+            found.fives.add(said);
+            let said = found.note_one(&all, drawn[0], &table);
+            found.one_of_five.add(said[0]);
+            found.one_of_five_unlisted.add(said[1]);
+        }
         found
     }
 
-    /// What was said of so many runs at once, drawn again and again; nothing if there are not so many.
-    fn together(
-        &mut self,
-        table: &Table<'_>,
-        runs: &[(&RunRecord, &KnownFault)],
-        number: usize,
-        draw: &mut ChaCha8Rng,
-    ) -> Tally {
-        let mut tally = Tally::default();
-        for _ in 0..DRAWN {
-            let drawn: Vec<_> = runs.choose_multiple(draw, number).copied().collect();
-            if drawn.len() < number {
-                break;
-            }
-            let mut records = drawn.iter().map(|(record, _)| *record);
-            let Some(first) = records.next().cloned() else { break };
-            let all = records.fold(first, |known, record| at_once(&known, record));
-            let alike: Vec<BTreeSet<&str>> = drawn.iter().map(|(_, fault)| table.alike(fault, None)).collect();
-            let found = Diagnosis::of(&all, table.faults, table.shown_by);
-            tally.add(self.note("at once", &all, found.as_ref(), &alike.iter().collect::<Vec<_>>()));
-        }
-        tally
+    /// What was said of several runs at once.
+    fn note_all(&mut self, all: &RunRecord, drawn: &[Run<'_>], table: &Table<'_>) -> Option<Said> {
+        let alike: Vec<BTreeSet<&str>> = drawn.iter().map(|(_, fault)| table.alike(fault, None)).collect();
+        let found = Diagnosis::of(all, table.faults, table.shown_by);
+        self.note("at once", all, found.as_ref(), &alike.iter().collect::<Vec<_>>())
+    }
+
+    /// What was said of what failed in one of several runs at once, by itself: by the table, and by one that does not know its cause.
+    fn note_one(&mut self, all: &RunRecord, (one, fault): Run<'_>, table: &Table<'_>) -> [Option<Said>; 2] {
+        let still = failures(all);
+        let asked: Vec<String> = failures(one).intersection(&still).map(|name| (*name).to_owned()).collect();
+        let alike = table.alike(fault, None);
+        let rest: Vec<KnownFault> = table.faults.iter().filter(|one| !alike.contains(one.name)).copied().collect();
+        let mut of = |what: &str, faults: &[KnownFault], causes: &[&BTreeSet<&str>]| {
+            let found = Diagnosis::only(all, &asked, faults, table.shown_by).ok()?;
+            self.note(what, one, found.as_ref(), causes)
+        };
+        let known = of("one of five", table.faults, &[&alike]);
+        [known, of("one of five, cause not known", &rest, &[])]
     }
 
     /// What was said of a run with these causes, each with what cannot be told from it; nothing if nothing failed. What is wrong is
@@ -189,6 +203,27 @@ impl Measured {
         }
         Some(said)
     }
+}
+
+/// A run, and the fault that it was under.
+type Run<'a> = (&'a RunRecord, &'a KnownFault);
+
+/// So many runs at once, drawn again and again, each with what it was drawn of; nothing if there are not so many.
+fn together<'a>(runs: &[Run<'a>], number: usize, draw: &mut ChaCha8Rng) -> Vec<(RunRecord, Vec<Run<'a>>)> {
+    let drawn = (0..DRAWN).map(|_| runs.choose_multiple(draw, number).copied().collect::<Vec<_>>());
+    let whole = drawn.filter(|drawn| drawn.len() == number);
+    whole
+        .filter_map(|drawn| {
+            let mut records = drawn.iter().map(|(record, _)| *record);
+            let first = records.next().cloned()?;
+            Some((records.fold(first, |known, record| at_once(&known, record)), drawn))
+        })
+        .collect()
+}
+
+/// The scenarios and rules that failed in a run.
+fn failures(record: &RunRecord) -> BTreeSet<&str> {
+    Seen::of(record).failures()
 }
 
 struct Table<'a> {

@@ -137,7 +137,20 @@ fn everything_is_counted() {
     assert_eq!(found.cut.silent, found.cut_unlisted.silent);
     assert_eq!(found.pairs.asked(), DRAWN);
     assert_eq!(found.fives, Tally::default(), "there are no five that failed");
+    assert_eq!((found.one_of_five, found.one_of_five_unlisted), (found.fives, found.fives));
     assert!(found.pairs.right > 0 && found.pairs.wrong == 0, "{:?}", found.pairs);
     assert!(found.wrong.iter().any(|line| line == "as it is: embedded:twin: one (1 of 1)"), "{:?}", found.wrong);
     assert!(!found.is_honest());
+}
+
+/// Of five at once four have a cause that no table knows: of all nothing fits, and of what the fifth failed in its cause does.
+#[test]
+fn one_of_five_is_asked_by_itself() {
+    let strange = ["c", "d", "e", "f"].map(|name| under("twin", &[(name, "x.1", "Q")]));
+    let runs: Vec<RunRecord> = strange.into_iter().chain([under("one", &[("a", "a.1", "X")])]).collect();
+    let found = Measured::of(&runs, &FAULTS, &table(), 1);
+    assert_eq!((found.fives.nothing, found.fives.asked()), (DRAWN, DRAWN));
+    let Tally { right, nothing, .. } = found.one_of_five;
+    assert!(right > 0 && nothing > 0 && right + nothing == DRAWN, "{:?}", found.one_of_five);
+    assert_eq!(found.one_of_five_unlisted.nothing, DRAWN);
 }

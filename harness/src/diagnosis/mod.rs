@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::kill::ShownBy;
+use crate::scenario::suggest;
 use evidence::{Seen, Suspect};
 pub use measure::{Measured, Tally};
 
@@ -66,12 +67,36 @@ pub struct Cause {
 impl Diagnosis {
     /// Of a run of a dialect whose reference has these faults; nothing if nothing failed.
     pub fn of(record: &RunRecord, faults: &[KnownFault], shown_by: &ShownBy) -> Option<Diagnosis> {
-        let seen = Seen::of(record);
+        Diagnosis::of_seen(&Seen::of(record), faults, shown_by)
+    }
+
+    /// Of a part of what failed by itself: scenarios and rules whose names fit one of the patterns, in which `*` stands for any
+    /// characters. Of a target with many mistakes that tells more than all at once. What else failed says nothing then, and what passed
+    /// speaks against a cause as ever.
+    ///
+    /// # Errors
+    ///
+    /// Nothing fits a pattern that failed.
+    pub fn only(
+        record: &RunRecord,
+        patterns: &[String],
+        faults: &[KnownFault],
+        shown_by: &ShownBy,
+    ) -> Result<Option<Diagnosis>, NothingFailed> {
+        let mut seen = Seen::of(record);
+        seen.ask_only(patterns).map_err(|pattern| {
+            let near = suggest(pattern, Seen::of(record).failures().into_iter()).map(str::to_owned);
+            NothingFailed { pattern: pattern.to_owned(), near }
+        })?;
+        Ok(Diagnosis::of_seen(&seen, faults, shown_by))
+    }
+
+    fn of_seen(seen: &Seen<'_>, faults: &[KnownFault], shown_by: &ShownBy) -> Option<Diagnosis> {
         if seen.failures().is_empty() {
             return None;
         }
         let mut suspects: Vec<Suspect<'_>> =
-            faults.iter().filter_map(|fault| Suspect::of(fault, shown_by, &seen)).collect();
+            faults.iter().filter_map(|fault| Suspect::of(fault, shown_by, seen)).collect();
         suspects.retain(Suspect::is_likely);
         let all = seen.failures();
         // What is not sure enough to be named may still come near.
@@ -94,6 +119,16 @@ impl Diagnosis {
             unexplained: all.iter().filter(|name| !explained.contains(*name)).map(|name| (*name).to_owned()).collect(),
         })
     }
+}
+
+/// A part of what failed was asked about, and nothing that failed is in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("nothing that fits `{pattern}` failed{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+pub struct NothingFailed {
+    /// The pattern.
+    pub pattern: String,
+    /// What failed and has nearly this name.
+    pub near: Option<String>,
 }
 
 /// What any of them explains.

@@ -169,18 +169,84 @@ fn what_is_not_sure_enough_to_be_named_may_look_the_same() {
 #[test]
 fn a_rule_that_an_object_of_the_run_breaks_is_seen_in_whatever_ran() {
     let table = ShownBy::parse("narrow: [a contract/Gateway/x]").unwrap();
+    let rule = broken("contract/Gateway/x");
+    let found = Diagnosis::of(&record(vec![scenario("a", &[])], vec![rule]), &FAULTS, &table).unwrap();
+    assert_eq!((named(&found), found.fits), (vec!["narrow"], true), "{found:?}");
+}
+
+/// Two mistakes, of which one is known: of both at once nothing fits.
+fn a_known_and_an_unknown_mistake() -> RunRecord {
+    let failed = [("a", "a.1", "X"), ("d", "d.7", "Q"), ("e", "e.7", "Q")];
+    let run = failed.iter().map(|(name, at, clause)| scenario(name, &[(*at, &[*clause])]));
+    record(run.chain(["b", "c"].map(|name| scenario(name, &[]))).collect(), vec![])
+}
+
+#[rstest]
+#[case::all(&["*"], &["narrow"], false, 3)]
+#[case::what_is_known(&["a"], &["narrow"], true, 1)]
+#[case::what_is_not(&["d", "e"], &[], false, 2)]
+fn a_part_of_what_failed_is_asked_about(
+    #[case] only: &[&str],
+    #[case] causes: &[&str],
+    #[case] fits: bool,
+    #[case] failures: usize,
+) {
+    let only: Vec<String> = only.iter().map(|one| (*one).to_owned()).collect();
+    let table = ShownBy::parse(TABLE).unwrap();
+    let found = Diagnosis::only(&a_known_and_an_unknown_mistake(), &only, &FAULTS, &table).unwrap().unwrap();
+    assert_eq!((named(&found), found.fits, found.failures), (causes.to_vec(), fits, failures), "{found:?}");
+}
+
+/// Of a fault that three scenarios show, two of which passed, a part of the failures makes no more than it is.
+#[test]
+fn what_passed_speaks_against_a_fault_of_which_a_part_is_asked() {
+    let found = Diagnosis::only(
+        &a_known_and_an_unknown_mistake(),
+        &["a".to_owned()],
+        &FAULTS[1..2],
+        &ShownBy::parse(TABLE).unwrap(),
+    );
+    assert_eq!(found.unwrap().unwrap().causes, []);
+}
+
+#[rstest]
+#[case::of_a_scenario(&["a", "httproute-*"], "httproute-*", None)]
+#[case::of_one_that_passed(&["b", "a"], "b", Some("a"))]
+#[case::of_a_slip(&["contract/Gateway/entry-uniqe"], "contract/Gateway/entry-uniqe", Some("contract/Gateway/entry-unique"))]
+fn a_part_in_which_nothing_failed_is_an_error(
+    #[case] only: &[&str],
+    #[case] pattern: &str,
+    #[case] near: Option<&str>,
+) {
+    let mut record = a_known_and_an_unknown_mistake();
+    record.contract.push(broken("contract/Gateway/entry-unique"));
+    let only: Vec<String> = only.iter().map(|one| (*one).to_owned()).collect();
+    let found = Diagnosis::only(&record, &only, &FAULTS, &ShownBy::parse(TABLE).unwrap());
+    let expected = NothingFailed { pattern: pattern.to_owned(), near: near.map(str::to_owned) };
+    assert_eq!(found, Err(expected));
+}
+
+/// A rule that another mistake breaks, and that is not asked about, is neither held nor broken by the one that is.
+#[test]
+fn a_rule_that_is_left_out_speaks_against_nothing() {
+    let table = ShownBy::parse("narrow: [a a.1, b contract/Gateway/x]").unwrap();
+    let mut record = a_known_and_an_unknown_mistake();
+    record.contract.push(broken("contract/Gateway/x"));
+    let found = Diagnosis::only(&record, &["a".to_owned()], &FAULTS, &table).unwrap().unwrap();
+    assert_eq!((named(&found), &found.causes[0].missing[..]), (vec!["narrow"], &[][..]));
+}
+
+fn broken(rule: &str) -> ContractRecord {
     let breach =
         Breach { scenario: String::new(), object: String::new(), path: String::new(), seen: String::new(), seq: 1 };
-    let rule = ContractRecord {
-        name: "contract/Gateway/x".to_owned(),
+    ContractRecord {
+        name: rule.to_owned(),
         clauses: vec!["X".to_owned()],
         severity: Severity::Failure,
         objects: 1,
         known: None,
         breaches: vec![breach],
-    };
-    let found = Diagnosis::of(&record(vec![scenario("a", &[])], vec![rule]), &FAULTS, &table).unwrap();
-    assert_eq!((named(&found), found.fits), (vec!["narrow"], true), "{found:?}");
+    }
 }
 
 /// The built-in table, and the scenarios by name.
