@@ -8,6 +8,7 @@ use super::permissions::{self, Permissions};
 use super::plan::{self, Decision, Planned, Policy};
 use super::preflight::Preflight;
 use super::prepare::{Failed, RunError, Target};
+use crate::cluster::api::ApiError;
 use crate::cluster::clean::Leftover;
 use crate::cluster::discover::{Acceptance, Facts};
 use crate::cluster::room::{self, Room};
@@ -79,21 +80,23 @@ pub async fn ask(
         };
         preflight.permissions(needed.iter().count(), missing);
         preflight = good(preflight)?;
-        if let Some(room) = room(target, options).await? {
-            preflight.room(room, options.jobs);
+        match room(target, options).await? {
+            Ok(Some(room)) => preflight.room(room, options.jobs),
+            Ok(None) => {}
+            Err(error) => preflight.room_unread(&error),
         }
     }
     Ok(Asked { policy, plan, canary, request, preflight })
 }
 
 /// For how many Pods the cluster has room, if we may look: no role that a run needs has a word on nodes.
-async fn room(target: &Target, options: &RunOptions) -> Result<Option<Room>, RunError> {
+async fn room(target: &Target, options: &RunOptions) -> Result<Result<Option<Room>, ApiError>, RunError> {
     let look = async {
         let may_look = permissions::may_list(&target.api, &["nodes", "pods"]).await?;
         if may_look { room::look(&target.api).await } else { Ok(None) }
     };
     tokio::select! {
-        found = look => Ok(found.unwrap_or_default()),
+        found = look => Ok(found),
         () = options.interrupt.triggered() => Err(RunError::Interrupted),
     }
 }

@@ -224,6 +224,11 @@ impl Preflight {
         self.good(Question::Room, seen);
     }
 
+    /// Nodes and Pods may be listed, and cannot be: a run needs neither.
+    pub fn room_unread(&mut self, error: &ApiError) {
+        self.not_asked(Question::Room, &format!("nodes or Pods cannot be read: {error}"));
+    }
+
     /// Whether Gateways of the pool are programmed and have addresses. `live` are the pool's Gateways as they were last seen.
     pub fn addresses(&mut self, instances: &[Instance], live: &[Option<Arc<Value>>], dialect: &Dialect) {
         let programmed = |gateway: &&Option<Arc<Value>>| {

@@ -144,6 +144,14 @@ fn room_is_told_and_keeps_nobody_from_being_tested(#[case] room: Room, #[case] t
 }
 
 #[test]
+fn room_that_cannot_be_read_is_told_and_keeps_nobody_from_being_tested() {
+    let mut preflight = Preflight::default();
+    preflight.room_unread(&ApiError::Transport("connection reset".to_owned()));
+    let told = "  · room         nodes or Pods cannot be read: no answer from the API server: connection reset\n";
+    assert!(preflight.is_good() && preflight.to_string().contains(told), "{preflight}");
+}
+
+#[test]
 fn of_room_that_nobody_may_see_nothing_is_said() {
     assert!(!Preflight::default().to_string().contains("room"));
 }
