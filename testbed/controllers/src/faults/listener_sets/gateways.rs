@@ -105,10 +105,10 @@ impl SnapshotSeam for ForgetsWithTheGateway {
     }
 }
 
-fn accept_under_refused(seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
+fn say_under_refused(positive: &[&str], seen: Seen<'_>, statuses: &mut [StatusUpdate]) {
     for (_, conditions, _) in sets(seen.snapshot, statuses) {
         if has_reason(conditions, "Accepted", "ParentNotAccepted") {
-            set(conditions, "Accepted", Truth::True, "Accepted");
+            positive.iter().for_each(|kind| set(conditions, kind, Truth::True, kind));
         }
     }
 }
@@ -205,7 +205,13 @@ pub(in crate::faults) const FAULTS: &[Fault] = &[
         name: "accepts-listener-sets-of-refused-gateways",
         summary: "Accepts a ListenerSet whose Gateway it does not accept.",
         clauses: &["OWN-75"],
-        seam: Seam::Statuses(|| say(|seen, statuses| accept_under_refused(seen, statuses))),
+        seam: Seam::Statuses(|| say(|seen, statuses| say_under_refused(&["Accepted"], seen, statuses))),
+    },
+    Fault {
+        name: "programs-listener-sets-of-refused-gateways",
+        summary: "Says of a ListenerSet whose Gateway it does not accept that it is accepted and programmed.",
+        clauses: &["OWN-75", "GEP1364-18"],
+        seam: Seam::Statuses(|| say(|seen, statuses| say_under_refused(&["Accepted", "Programmed"], seen, statuses))),
     },
     Fault {
         name: "isolates-listeners-of-one-object-alone",
