@@ -143,6 +143,28 @@ fn kubectl_works_as_on_any_cluster() {
     assert_eq!(gone.unwrap(), "");
 }
 
+/// Who has no Gateproof does what a failed scenario did, with the script beside its evidence.
+#[rstest]
+#[case::of_the_pool("httproute-missing-reference-grant", "ignores-reference-grants", "httproutes")]
+#[case::with_a_status_that_is_written("gateway-foreign-condition", "drops-foreign-conditions", "gateways")]
+fn what_failed_is_done_again_by_kubectl_alone(#[case] scenario: &str, #[case] fault: &str, #[case] kind: &str) {
+    if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
+        skipped("kubectl", "there is no kubectl");
+        return;
+    }
+    let testbed = TestbedProcess::start(&[]);
+    let dir = testbed.dir.path();
+    let target = format!("embedded:{fault}");
+    let ended = run(dir, &["run", scenario, "--target", &target, "--report-dir", "reports"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.said());
+    let script = dir.join("reports/failures").join(scenario).join("kubectl.sh");
+    let done =
+        Command::new("sh").arg(&script).env("KUBECONFIG", &testbed.kubeconfig).env("HOME", dir).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let made = kubectl(&testbed, &["get", kind, "-A", "--no-headers"]).unwrap();
+    assert!(made.lines().any(|line| line.starts_with("gp-")), "{made}");
+}
+
 /// Another process tests it, with its services; what tells of them is for its owner alone and goes with it.
 #[rstest]
 #[case::aso("aso", "aso-deletion-refused", "arm")]

@@ -123,7 +123,10 @@ async fn known(browser: &mut Browser) {
             json!(query)
         )
     };
-    assert_eq!(browser.value(&look("")).await, json!(["entry", "known", "HTTPRoute/always-present"]));
+    assert_eq!(
+        browser.value(&look("")).await,
+        json!(["settle HTTPRoute ResolvedRefs.status", "known", "HTTPRoute/always-present"])
+    );
     assert_eq!(browser.value(&look("always-present")).await, json!(["HTTPRoute/always-present"]));
     browser.value("document.querySelector('.row').click()").await;
     assert!(browser.text("#detail").await.contains("our #124: written in two steps"));

@@ -1,8 +1,10 @@
-//! The folders of what did not pass: what was expected, the status history, the exchanges, Kubernetes Events, and what the controller's Pods
-//! said.
+//! The folders of what did not pass: what was expected, the status history, the exchanges, what was written, also as a script, Kubernetes
+//! Events, and what the controller's Pods said.
 //!
 //! They are made of the log event by event, and each is written once its execution has ended, so that a long log takes no more room than a
 //! short one. Of what an execution shares with others they have how it stood when that began, and what came then.
+
+mod script;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -16,6 +18,7 @@ use super::shelf::Shelf;
 use crate::cluster::pod_logs::PodLog;
 use crate::log::{Body, Change, Event, ObjectKey, Scope};
 use crate::run::shared_by;
+use script::Script;
 
 /// Whether a scenario has a folder of its own.
 pub(super) fn has_evidence(scenario: &ScenarioRecord) -> bool {
@@ -41,6 +44,8 @@ struct Shared {
     objects: HashMap<ObjectKey, Arc<Event>>,
     /// By what it is told that Kubernetes Events are missing.
     missing: Vec<Arc<Event>>,
+    /// By what it was made.
+    made: Vec<Arc<Event>>,
 }
 
 /// The files of an execution that has not ended.
@@ -50,6 +55,7 @@ struct Folder {
     objects: String,
     exchanges: String,
     writes: String,
+    script: Script,
     told: String,
 }
 
@@ -112,6 +118,9 @@ impl<'a> Folders<'a> {
         file("exchanges.jsonl", &folder.exchanges)?;
         file("kubernetes-events.jsonl", &folder.told)?;
         file("writes.jsonl", &folder.writes)?;
+        if let Some(script) = folder.script.text(scenario) {
+            file("kubectl.sh", &script)?;
+        }
         let logs = self.logs.get(&scenario.name).map(Vec::as_slice).unwrap_or_default();
         let mut missing = String::new();
         for PodLog { name, text } in logs {
@@ -130,17 +139,19 @@ impl Shared {
             Body::Observed { key, change: Change::Deleted, .. } => drop(self.objects.remove(key)),
             Body::Observed { key, .. } => drop(self.objects.insert(key.clone(), Arc::clone(event))),
             Body::NoKubernetesEvents { .. } => self.missing.push(Arc::clone(event)),
+            Body::Made(write) if script::is_part(&event.scope, write) => self.made.push(Arc::clone(event)),
             _ => {}
         }
     }
 
     fn as_it_stands(&self) -> impl Iterator<Item = &Arc<Event>> {
-        self.objects.values().chain(&self.missing)
+        self.objects.values().chain(&self.missing).chain(&self.made)
     }
 }
 
 impl Folder {
     fn add(&mut self, event: &Event) {
+        self.script.add(event);
         let into = match &event.body {
             Body::Observed { .. } => &mut self.objects,
             Body::Probed { .. } | Body::Journal { .. } => &mut self.exchanges,
