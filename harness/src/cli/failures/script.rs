@@ -1,6 +1,7 @@
 //! What an execution wrote, as a script for `kubectl`: for whoever has no Gateproof, such as the maintainers of a controller. Pure.
 //!
-//! It writes what was written, in that order, with the names of that run. It waits for nothing: what was waited for is in failure.txt.
+//! It writes what was written, in that order, with the names of that run. It waits for nothing but a status that is to be written to: what
+//! was waited for is in failure.txt.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
