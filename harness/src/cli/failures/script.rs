@@ -109,15 +109,12 @@ fn command(write: &Write) -> String {
     }
 }
 
-/// A command, and behind it what it reads.
+/// A command, and behind it what it reads. In YAML of an object or a list no line that is not indented is a word
+/// alone, so none ends it early.
 fn from_here(words: &[&str], sent: &Value) -> (String, String) {
     let text = serde_yaml::to_string(sent).unwrap_or_else(|_| sent.to_string());
-    let mut end = "END".to_owned();
-    while text.lines().any(|line| line == end) {
-        end.push('_');
-    }
     let line = reproduce::line(words.iter().copied());
-    (format!("{line} <<'{end}'"), format!("\n{}\n{end}", text.trim_end_matches('\n')))
+    (format!("{line} <<'END'"), format!("\n{}\nEND", text.trim_end_matches('\n')))
 }
 
 /// Words that name an object.
