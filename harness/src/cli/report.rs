@@ -1,23 +1,24 @@
 //! `gateproof report`: reports from a record, what is wrong with a report, and where the two disagree.
 
+pub(super) mod lint;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use gateproof_report::conformance::{self, ConformanceReport, Defect};
 use gateproof_report::{annotations, junit, markdown, terminal};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::baseline::BaselineArg;
-use super::given::{read, read_record};
-use super::output::{self, Format, FormatArg, say};
+use super::given::read_record;
+use super::output::{self, FormatArg};
 use super::page::page;
 use super::recorded::logs_in;
-use super::report_dir::{CONFORMANCE, RECORD, file_of};
+use super::report_dir::{RECORD, file_of};
 use super::{
     Failure, Outcome, badge, compare, diagnose, diff, matrix, merge, requirements, submit, trace, trend, verify,
 };
 use crate::exit_codes;
+
+pub(crate) use self::lint::FileDefect;
 
 /// Render, lint or compare reports.
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,14 @@ enum Verb {
         baseline: BaselineArg,
     },
     /// Check ConformanceReports, from any producer, by upstream's rules for submissions.
-    #[command(after_help = "Example:\n  gateproof report lint conformance-report.yaml")]
+    ///
+    /// One that stands below conformance/reports/RELEASE/FOLDER is held to the rules for folders, file names and README.md, too.
+    #[command(after_help = "\
+Examples:
+  gateproof report lint conformance-report.yaml
+  gateproof report lint ../gateway-api/conformance/reports/v1.6/acme-gateway/*.yaml
+
+Exit codes: 0 no defects, 1 defects, 2 a file could not be read: the others were looked at nevertheless.")]
     Lint {
         /// Files, or report directories of runs
         #[arg(required = true)]
@@ -79,17 +87,6 @@ enum Form {
     Json,
 }
 
-/// Something in a ConformanceReport that a submission may not have.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct FileDefect {
-    /// The file as the user named it.
-    file: String,
-    /// Which field, such as `profiles[GATEWAY-HTTP].core.result`.
-    field: String,
-    /// What is wrong with it, and what to do.
-    problem: String,
-}
-
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.verb {
@@ -97,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             output::out(format_args!("{}", render(record, *form, baseline)?));
             Ok(exit_codes::PASSED)
         }
-        Verb::Lint { files, format } => lint(files, format.format),
+        Verb::Lint { files, format } => lint::run(files, format.format),
         Verb::Compare(args) => compare::run(args),
         Verb::Diff(args) => diff::run(args),
         Verb::Submit(args) => submit::run(args),
@@ -131,30 +128,4 @@ fn render(path: &Path, form: Form, baseline: &BaselineArg) -> Result<String, Fai
         Form::Junit => junit::render(record).map_err(unwritable),
         Form::Json => serde_json::to_string_pretty(record).map_err(|error| unwritable(error.to_string())),
     }
-}
-
-fn lint(files: &[PathBuf], format: Format) -> Outcome {
-    let mut found = Vec::new();
-    let tests = submit::known_tests();
-    for file in files {
-        let defects = match ConformanceReport::from_yaml(&read(&file_of(file, CONFORMANCE)?)?) {
-            Ok(report) => conformance::lint(&report, &tests),
-            Err(error) => {
-                return Err(Failure::usage(format!("{}: {error}", file.display()), "see the place named above"));
-            }
-        };
-        found.extend(defects.into_iter().map(|Defect { field, problem }| FileDefect {
-            file: file.display().to_string(),
-            field,
-            problem,
-        }));
-    }
-    if format == Format::Json {
-        output::json(&found)?;
-    } else {
-        for FileDefect { file, field, problem } in &found {
-            say!("{file}: {field} {problem}");
-        }
-    }
-    Ok(if found.is_empty() { exit_codes::PASSED } else { exit_codes::FAILED })
 }

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use gateproof_report::conformance::{self, About, ConformanceReport, Defect, KnownTest, Submission};
+use gateproof_report::conformance::{self, About, Defect, Submission};
 use gateproof_report::reproduce;
 use gateproof_report::terminal::printable;
-use gateproof_suites::upstream_tests;
 
 use super::output::{say, tell};
-use super::report_dir::{CONFORMANCE, RECORD, can_be_directory, file_of};
+use super::report::lint;
+use super::report_dir::{RECORD, can_be_directory};
 use super::{Failure, Outcome, given};
 use crate::exit_codes;
 
@@ -44,11 +44,8 @@ pub(super) struct Args {
 
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
-    let file = file_of(&args.report, CONFORMANCE)?;
-    let text = given::read(&file)?;
-    let read = ConformanceReport::from_yaml(&text)
-        .map_err(|error| Failure::usage(format!("{}: {error}", file.display()), "see the place named above"))?;
-    let mut defects = conformance::lint(&read, &known_tests());
+    let lint::Read { file, text, report: read } = lint::read(&args.report)?;
+    let mut defects = lint::defects(&read);
     let own_words = args.reproduce.as_deref().map(given::read).transpose()?;
     let record = args.report.is_dir().then(|| args.report.join(RECORD)).filter(|record| record.is_file());
     let record = record.map(|record| given::read_record(&record)).transpose()?;
@@ -73,12 +70,16 @@ pub(super) fn run(args: &Args) -> Outcome {
         in_own_words: own_words.is_some(),
     };
     let made = conformance::submission(&read, about);
-    defects.extend(made.as_ref().err().into_iter().flatten().cloned());
+    // What lint says of a field is said once.
+    let wanting: Vec<Defect> = made.as_ref().err().into_iter().flatten().cloned().collect();
+    let is_news = |one: &Defect| defects.iter().all(|said| said.field != one.field);
+    let news: Vec<Defect> = wanting.into_iter().filter(is_news).collect();
+    defects.extend(news);
     let submission = match made {
         Ok(submission) if defects.is_empty() => submission,
         _ => {
             for Defect { field, problem } in &defects {
-                say!("{}: {field} {problem}", file.display());
+                say!("{}: {} {}", file.display(), printable(field), printable(problem));
             }
             tell!("nothing was written: upstream would not take it");
             return Ok(exit_codes::FAILED);
@@ -135,9 +136,4 @@ fn in_the_way(path: &Path, what: &str) -> Failure {
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let problem = format!("cannot write {}: {error}", path.display());
     Failure::environment(problem, "name a directory that can be written with --output")
-}
-
-/// The tests of upstream's suite that lint knows.
-pub(super) fn known_tests() -> Vec<KnownTest<'static>> {
-    upstream_tests().iter().map(|test| KnownTest { name: test.name, since: test.since }).collect()
 }

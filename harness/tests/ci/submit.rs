@@ -8,7 +8,7 @@ use rstest::rstest;
 use super::first_run;
 use super::process::{Ended, run};
 
-const REPORT: &str = "\
+pub(super) const REPORT: &str = "\
 apiVersion: gateway.networking.k8s.io/v1
 date: \"2026-11-20T10:00:00Z\"
 gatewayAPIChannel: standard
@@ -26,16 +26,21 @@ profiles:
   summary: Core tests succeeded.
   core: {result: success, statistics: {Failed: 0, Passed: 37, Skipped: 0}}
 ";
-const FOLDER: &str = "out/conformance/reports/v1.6/acme-gateway";
-const NAME: &str = "standard-v2.1.0-default-report.yaml";
+pub(super) const FOLDER: &str = "out/conformance/reports/v1.6/acme-gateway";
+pub(super) const NAME: &str = "standard-v2.1.0-default-report.yaml";
 
-fn submit(dir: &Path, report: &str, arguments: &[&str]) -> Ended {
+/// Another result of the same profile.
+const AGAIN: &str = "\
+profiles:
+- {name: GATEWAY-HTTP, core: {result: success, statistics: {Failed: 0, Passed: 1, Skipped: 0}}}";
+
+pub(super) fn submit(dir: &Path, report: &str, arguments: &[&str]) -> Ended {
     fs::write(dir.join("report.yaml"), report).unwrap();
     fs::write(dir.join("words.md"), "Run it.\n").unwrap();
     run(dir, &[&["report", "submit", "report.yaml", "--output", "out"], arguments].concat())
 }
 
-const WORDS: [&str; 2] = ["--reproduce", "words.md"];
+pub(super) const WORDS: [&str; 2] = ["--reproduce", "words.md"];
 
 #[test]
 fn a_report_stands_where_upstream_looks_for_it_byte_for_byte() {
@@ -70,11 +75,17 @@ fn a_readme_that_is_there_stays_and_its_row_is_told() {
 
 #[rstest]
 #[case::lint("result: success", "result: partial", &WORDS, "profiles[GATEWAY-HTTP].core.result")]
+#[case::profile_twice("profiles:", AGAIN, &WORDS, "profiles[GATEWAY-HTTP] is given twice")]
+#[case::no_profile("GATEWAY-HTTP", "GATEWAY-FOO", &WORDS, "profiles[GATEWAY-FOO] is no profile of any release up to v1.7")]
+#[case::nothing_counted("Passed: 37", "Passed: 0", &WORDS, "core.statistics counts no test")]
+#[case::no_release("v1.6.1", "vfoo", &WORDS, "gatewayAPIVersion is `vfoo`")]
 #[case::failed("Failed: 0", "Failed: 1", &WORDS, "core.result")]
 #[case::path("version: v2.1.0", "version: ../../v2", &WORDS, "implementation.version")]
 #[case::release("v1.6.1", "v1.0.0", &WORDS, "gatewayAPIVersion")]
 #[case::no_words("v1.6.1", "v1.6.1", &[], "README.md needs words")]
 #[case::folder("v1.6.1", "v1.6.1", &["--reproduce", "words.md", "--folder", "../a"], "name of a folder")]
+#[case::letters_of_a_folder("v1.6.1", "v1.6.1", &["--reproduce", "words.md", "--folder", "Acme_x"], "path.folder is `Acme_x`")]
+#[case::folder_of_another("v1.6.1", "v1.6.1", &["--reproduce", "words.md", "--folder", "foo"], "path.folder is `foo`, which names neither")]
 fn what_upstream_would_not_take_is_not_written(
     #[case] good: &str,
     #[case] bad: &str,
@@ -86,6 +97,13 @@ fn what_upstream_would_not_take_is_not_written(
     assert_eq!(ended.code, Some(1), "{}", ended.said());
     assert!(ended.said().contains(part), "no `{part}` in {}", ended.said());
     assert!(!dir.path().join("out").exists());
+}
+
+#[test]
+fn what_lint_says_of_a_field_is_said_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let ended = submit(dir.path(), &REPORT.replace("v1.6.1", "vfoo"), &WORDS);
+    assert_eq!(ended.out, "report.yaml: gatewayAPIVersion is `vfoo`; must be a release such as `v1.6.1`\n");
 }
 
 #[rstest]

@@ -3,6 +3,9 @@
 mod build;
 mod claims;
 mod lint;
+mod names;
+mod place;
+mod readme;
 mod submit;
 mod types;
 
@@ -10,6 +13,9 @@ pub use build::{Identity, LeftOut, Mode, ProfileRule, Why, Withheld, build};
 pub(crate) use claims::current_name;
 pub use claims::{Claims, claimed};
 pub use lint::{Defect, KnownTest, lint};
+pub use names::{FeatureName, KnownNames, Minor, strangers};
+pub(crate) use names::{release, renamed_early};
+pub use place::{Place, misplaced};
 pub use submit::{About, Submission, submission};
 pub use types::{
     ConformanceReport, Extended, Implementation, ProfileReport, ReadError, Statistics, Status, TestResult,

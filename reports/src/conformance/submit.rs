@@ -1,6 +1,8 @@
 //! The folder in which upstream takes a ConformanceReport, by its rules for submissions.
 
-use super::lint::Defect;
+use super::lint::{Defect, RULES};
+use super::names::minor;
+use super::place;
 use super::types::ConformanceReport;
 use crate::terminal::printable;
 
@@ -57,6 +59,8 @@ pub fn submission(report: &ConformanceReport, about: About<'_>) -> Result<Submis
     let named = about.folder.map_or_else(|| folder(&who.organization, &who.project), str::to_owned);
     if !is_name(&named) {
         say("implementation.project", format!("makes `{named}` the name of a folder; name another one with --folder"));
+    } else if let Some(problem) = about.folder.and_then(|folder| place::unfit(folder, who)) {
+        say("path.folder", problem);
     }
     let home = link(&who.url);
     if home.is_none() {
@@ -78,7 +82,7 @@ pub fn submission(report: &ConformanceReport, about: About<'_>) -> Result<Submis
     else {
         return Err(defects);
     };
-    let name = format!("{channel}-{}-{mode}-report.yaml", who.version);
+    let name = file_name(channel, &who.version, mode);
     let row = format!("| {channel} | [{}]({page}) | {mode} | [link](./{name}) |", who.version);
     let readme = format!(
         "# {project}\n\n[{project}]({home}) of {organization}.\n\n## Table of contents\n\n\
@@ -94,9 +98,12 @@ pub fn submission(report: &ConformanceReport, about: About<'_>) -> Result<Submis
 
 /// `v1.6` of `v1.6.1`. Up to v1.0 there were other rules, and upstream takes no more of these.
 fn folder_of(release: &str) -> Option<String> {
-    let mut parts = release.strip_prefix('v')?.split(['.', '-']);
-    let [major, minor]: [u16; 2] = [parts.next()?.parse().ok()?, parts.next()?.parse().ok()?];
-    ((major, minor) >= (1, 1)).then(|| format!("v{major}.{minor}"))
+    minor(release).filter(|release| *release >= RULES).map(|(major, minor)| format!("v{major}.{minor}"))
+}
+
+/// What upstream's rules make the name of a report's file.
+pub(super) fn file_name(channel: &str, version: &str, mode: &str) -> String {
+    format!("{channel}-{version}-{mode}-report.yaml")
 }
 
 /// Whether it can be the part of a path, here and on other systems.
@@ -105,8 +112,8 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with(['.', '-']) && text.chars().all(plain)
 }
 
-/// `organization-project`, without saying one thing twice.
-fn folder(organization: &str, project: &str) -> String {
+/// `organization-project`, without saying one thing twice: how upstream names the folders of implementations.
+pub(super) fn folder(organization: &str, project: &str) -> String {
     let [organization, project] = [organization, project].map(slug);
     let both = format!("{organization}-{project}");
     if organization.is_empty() || format!("{project}-").starts_with(&format!("{organization}-")) {
@@ -116,7 +123,8 @@ fn folder(organization: &str, project: &str) -> String {
     }
 }
 
-fn slug(text: &str) -> String {
+/// A text in small letters, digits and hyphens.
+pub(super) fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let text: String = text.chars().map(plain).collect();
     text.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")

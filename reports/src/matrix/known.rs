@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::conformance::ProfileRule;
+pub(super) use crate::conformance::release;
+use crate::conformance::{ProfileRule, renamed_early};
 
 /// The tables.
 #[derive(Debug, Clone, Default)]
@@ -52,9 +53,6 @@ pub struct SuiteTest {
     pub scenarios: Vec<String>,
 }
 
-/// Names of features that were changed before there was a table of them: reports up to v1.0 have these.
-const OLDEST: [(&str, &str); 1] = [("HTTPResponseHeaderModification", "HTTPRouteResponseHeaderModification")];
-
 impl Known {
     /// A feature by the name that it goes by today.
     pub(super) fn feature(&self, name: &str) -> Option<&KnownFeature> {
@@ -64,8 +62,7 @@ impl Known {
     /// The name that a feature goes by today.
     pub(super) fn current<'a>(&'a self, name: &'a str) -> &'a str {
         let renamed = self.features.iter().find(|one| one.formerly.as_deref() == Some(name));
-        let oldest = || OLDEST.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
-        renamed.map(|one| &*one.name).or_else(oldest).unwrap_or(name)
+        renamed.map(|one| &*one.name).or_else(|| renamed_early(name)).unwrap_or(name)
     }
 
     pub(super) fn test(&self, name: &str) -> Option<&SuiteTest> {
@@ -74,16 +71,5 @@ impl Known {
 
     pub(super) fn profile(&self, name: &str) -> Option<&ProfileRule> {
         self.profiles.iter().find(|one| one.name == name)
-    }
-}
-
-/// The numbers of a release such as `v1.6.1`, `v1.5` or `v1.6.0-rc.1`.
-pub(super) fn release(text: &str) -> Option<(u32, u32, u32)> {
-    let numbers = text.strip_prefix('v')?.split(['-', '+']).next()?;
-    let numbers: Vec<u32> = numbers.split('.').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-    match numbers[..] {
-        [major, minor] => Some((major, minor, 0)),
-        [major, minor, patch] => Some((major, minor, patch)),
-        _ => None,
     }
 }
