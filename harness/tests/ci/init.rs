@@ -43,7 +43,7 @@ fn what_nobody_knows_is_said() {
     let parts = ["OWNER/gateproof", "`my-class`", "scripts/install-controller", "no git remote", "init --force` again"];
     expect(&init(dir.path(), &[]), 0, &parts);
     let workflow = read(&dir.path().join(GITHUB));
-    assert!(workflow.contains("gateway-class: my-class\n") && !workflow.contains(": @"));
+    assert!(workflow.contains("gateway-class: \"my-class\"\n") && !workflow.contains(": @"));
     assert!(read(&dir.path().join(KNOWN)).contains("failures: []"));
 }
 
@@ -56,16 +56,16 @@ fn what_can_be_found_out_is_not_asked() {
     first_run(dir.path());
     let ended = init(dir.path(), &["--from", "us/gateproof@v0.1.0", "--until", "2199-12-31"]);
     expect(&ended, 0, &["remote: https://github.com/acme/gateway", "installed by: config/default"]);
-    for part in ["OWNER/", "my-class", "no git remote", "init --force"] {
+    for part in ["OWNER/", "my-class", "no git remote", "init --force` again"] {
         assert!(!ended.said().contains(part), "`{part}` in {}", ended.said());
     }
     let workflow = read(&dir.path().join(GITHUB));
     for part in [
-        "uses: us/gateproof/.github/actions/gateproof@v0.1.0\n",
-        "gateway-class: acme\n",
-        "gateway-api: v1.7.0\n",
-        "install: kubectl apply --server-side -k config/default\n",
-        "--organization acme --project gateway --url https://github.com/acme/gateway --contact",
+        "uses: \"us/gateproof/.github/actions/gateproof@v0.1.0\"\n",
+        "gateway-class: \"acme\"\n",
+        "gateway-api: \"v1.7.0\"\n",
+        "install: \"kubectl apply --server-side -k config/default\"\n",
+        "--organization acme --project gateway\n",
     ] {
         assert!(workflow.contains(part), "no `{part}` in {workflow}");
     }
@@ -74,6 +74,116 @@ fn what_can_be_found_out_is_not_asked() {
     expect(&run(dir.path(), &words), 0, &["1 passed, 0 failed, 1 known to fail"]);
     let known = read(&dir.path().join(KNOWN));
     assert!(known.contains("expectation: ") && known.contains("expires: \"2199-12-31\""), "{known}");
+}
+
+/// Writes the record of a first run with these arguments.
+fn ran_with(dir: &Path, arguments: &[&str]) {
+    first_run(dir);
+    edit_record(dir, |record| record["arguments"] = arguments.into());
+}
+
+/// What the action is given.
+fn inputs_of(workflow: &str) -> Value {
+    let workflow: Value = serde_yaml::from_str(workflow).unwrap();
+    workflow["jobs"]["gateproof"]["steps"][1]["with"].clone()
+}
+
+#[test]
+fn a_first_run_says_how_the_controller_is_tested() {
+    let dir = tempfile::tempdir().unwrap();
+    checkout(dir.path(), "git@github.com:acme/gateway.git");
+    fs::write(dir.path().join("patch.yaml"), "spec: {}\n").unwrap();
+    let words =
+        "--context kind-dev --timing embedded --backend-address 127.0.0.1 --gateway-patch patch.yaml --features A,B";
+    ran_with(dir.path(), &words.split(' ').collect::<Vec<_>>());
+    edit_record(dir.path(), |record| {
+        record["target"]["gatewayApiChannel"] = "experimental".into();
+        record["scenarios"][0]["outcome"] = "skipped".into();
+        record["scenarios"][0]["reason"] = "left out with --skip".into();
+    });
+    let ended = init(dir.path(), &[]);
+    let parts = [
+        "found its options: --timing embedded --gateway-patch patch.yaml --features A,B --skip httproute-missing-backend",
+        "left out --context kind-dev: of that machine",
+        "left out --backend-address 127.0.0.1: an address of that machine",
+        "add --port-forward if the runner cannot reach them",
+        "--profile, --jobs, --logs-from, --mode the nightly needs",
+        "know that the first run had 2 of ",
+    ];
+    expect(&ended, 0, &parts);
+    let inputs = inputs_of(&read(&dir.path().join(GITHUB)));
+    assert_eq!(inputs["channel"], "experimental");
+    let arguments = inputs["arguments"].as_str().unwrap();
+    let expected = "--timing embedded --gateway-patch patch.yaml --features A,B --skip httproute-missing-backend --implementation-version ";
+    assert!(arguments.contains(expected), "{arguments}");
+    // As the action parts them, they are options of `run`.
+    let action = "words=(); read -r -d '' -a words <<<\"$ARGUMENTS\" || true; printf '%s\\n' \"${words[@]}\"";
+    let output = Command::new("bash").args(["-c", action]).env("ARGUMENTS", arguments).output().unwrap();
+    let words: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    assert_eq!(words.join(" "), arguments);
+}
+
+/// Where nobody knows whether the runner reaches Gateways, the API server does.
+#[rstest]
+#[case::no_first_run(None, true)]
+#[case::addresses_reached(Some(&[][..]), false)]
+#[case::addresses_got_around(Some(&["--dial", "*:80=127.0.0.1:+8000"][..]), true)]
+#[case::forwarded(Some(&["--port-forward=a/b"][..]), true)]
+fn there_is_a_way_to_gateways(#[case] arguments: Option<&[&str]>, #[case] is_forwarded: bool) {
+    let dir = tempfile::tempdir().unwrap();
+    if let Some(arguments) = arguments {
+        ran_with(dir.path(), arguments);
+    }
+    expect(&init(dir.path(), &[]), 0, &["see that Gateways get addresses: kind has nothing that gives them"]);
+    let workflow = read(&dir.path().join(GITHUB));
+    let inputs = inputs_of(&workflow);
+    assert_eq!(inputs["arguments"].as_str().unwrap().matches("--port-forward").count(), usize::from(is_forwarded));
+    assert!(workflow.contains("# kind gives Services of type LoadBalancer no address: "), "{workflow}");
+    // On GitLab the cluster is somebody's, and the first run may have been there.
+    let ended = init(dir.path(), &["--ci", "gitlab", "--force"]);
+    let ours = arguments.is_some_and(|words| words.iter().any(|word| word.starts_with("--port-forward")));
+    expect(&ended, 0, &["see that the data plane reaches the job"]);
+    assert_eq!(ended.said().contains("see that the job reaches the addresses of Gateways"), !ours);
+}
+
+#[test]
+fn the_file_of_known_failures_stays_the_users() {
+    let dir = tempfile::tempdir().unwrap();
+    checkout(dir.path(), "git@github.com:acme/gateway.git");
+    fs::write(dir.path().join("ours.yaml"), "mine\n").unwrap();
+    ran_with(dir.path(), &["--known-failures", "ours.yaml"]);
+    let ended = init(dir.path(), &[]);
+    expect(
+        &ended,
+        0,
+        &[
+            "add to ours.yaml what it does not know: the first run had 1 failure beside",
+            "commit .github/workflows/gateproof.yml and ours.yaml",
+        ],
+    );
+    assert_eq!(inputs_of(&read(&dir.path().join(GITHUB)))["known-failures"], "ours.yaml");
+    assert!(!dir.path().join(KNOWN).exists());
+    assert_eq!(read(&dir.path().join("ours.yaml")), "mine\n");
+}
+
+/// CI reads what is at the top, and nothing below.
+#[rstest]
+#[case::from_below(true)]
+#[case::by_its_path(false)]
+fn files_go_to_the_top_of_the_repository(#[case] from_below: bool) {
+    let dir = tempfile::tempdir().unwrap();
+    checkout(dir.path(), "git@github.com:acme/gateway.git");
+    let sub = dir.path().join("sub");
+    fs::create_dir_all(sub.join("charts/on")).unwrap();
+    fs::write(sub.join("charts/on/Chart.yaml"), "name: on\n").unwrap();
+    ran_with(&sub, &["--timing", "embedded"]);
+    let ended = if from_below { init(&sub, &[]) } else { init(dir.path(), &["sub"]) };
+    let top = dir.path().canonicalize().unwrap();
+    let said = format!("found top of the repository: {}", top.display());
+    let written = format!("written {}", top.join(GITHUB).display());
+    expect(&ended, 0, &[&said, &written, "installed by: sub/charts/on", "its options: --timing embedded"]);
+    assert!(dir.path().join(KNOWN).exists() && !sub.join(KNOWN).exists() && !sub.join(".github").exists());
+    assert_eq!(inputs_of(&read(&dir.path().join(GITHUB)))["install"], "helm install --wait on sub/charts/on");
 }
 
 #[test]
@@ -177,6 +287,7 @@ fn what_a_link_leads_to_is_not_written_over() {
 #[case::of_the_user(&["--gateway-class", "a b"], "GatewayClass")]
 #[case::source(&["--gateway-class", "a", "--from", "a/b/c@v1"], "names no repository")]
 #[case::no_ref(&["--gateway-class", "a", "--from", "a/b"], "names no repository")]
+#[case::no_release(&["--gateway-class", "a", "--from", "a/b@main # latest"], "names no release")]
 fn what_could_be_more_than_a_name_goes_into_no_file(#[case] arguments: &[&str], #[case] part: &str) {
     let dir = tempfile::tempdir().unwrap();
     first_run(dir.path());
@@ -230,7 +341,12 @@ fn given(workflow: &str) -> BTreeSet<String> {
 #[test]
 fn the_action_takes_what_workflows_give_it() {
     let dir = tempfile::tempdir().unwrap();
-    expect(&init(dir.path(), &[]), 0, &[]);
+    ran_with(dir.path(), &["--timing", "embedded", "--port-forward"]);
+    edit_record(dir.path(), |record| record["target"]["gatewayApiChannel"] = "experimental".into());
+    let from = format!("us/gateproof@{} # v0.1.0", "0123456789".repeat(4));
+    let ended = init(dir.path(), &["--from", &from]);
+    expect(&ended, 0, &[]);
+    assert!(!ended.said().contains("pin gateproof"), "{}", ended.said());
     let inputs = inputs();
     for workflow in [read(&dir.path().join(GITHUB)), read(&ours(".github/workflows/conformance.yml"))] {
         let unknown: Vec<_> = given(&workflow).difference(&inputs).cloned().collect();
