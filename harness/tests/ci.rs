@@ -5,7 +5,11 @@
 mod deploy;
 #[path = "ci/init.rs"]
 mod init;
+#[path = "ci/lint.rs"]
+mod lint;
 mod process;
+#[path = "ci/several.rs"]
+mod several;
 #[path = "ci/submit.rs"]
 mod submit;
 

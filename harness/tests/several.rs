@@ -114,6 +114,30 @@ fn what_is_about_one_dialect_is_refused(#[case] arguments: &[&str], #[case] told
     assert!(!dir.path().join("gateproof-report").exists());
 }
 
+/// Of runs that follow each other in one directory, of one dialect or several, the last alone is there, also when it is refused.
+#[test]
+fn a_run_leaves_nothing_of_one_of_other_dialects() {
+    let dir = tempfile::tempdir().unwrap();
+    let both = ["run", "aso-azure-name-missing", "kuadrant-auth-empty-refused", "--dialect", "kuadrant,aso"];
+    let runs: [(&[&str], i32, [bool; 3]); 5] = [
+        (&["run", "aso-azure-name-missing", "--dialect", "aso"], 0, [true, false, false]),
+        (&both, 0, [false, true, true]),
+        (&["run", "aso-azure-name-missing", "--dialect", "aso"], 0, [true, false, false]),
+        (&both, 0, [false, true, true]),
+        (&["run", "aso-azure-name-mising", "--dialect", "kuadrant,aso"], 2, [false; 3]),
+    ];
+    for (words, code, records) in runs {
+        let ended = run(dir.path(), words);
+        assert_eq!(ended.code, Some(code), "{}", ended.said());
+        let there = ["", "aso", "kuadrant"].map(|name| dir.path().join("gateproof-report").join(name));
+        for file in ["record.json", "report.html", "junit.xml"] {
+            assert_eq!(there.each_ref().map(|dir| dir.join(file).exists()), records, "{words:?}: {file}");
+        }
+        let unfinished = there.each_ref().map(|dir| dir.join("unfinished.txt").exists());
+        assert_eq!(unfinished, [code != 0; 3], "{words:?}");
+    }
+}
+
 /// An edition is that of the dialects that have it, and who has it not is told, once.
 #[rstest]
 #[case::of_some(Some("--edition design is for what has it: kuadrant, aso; asked without it: gateway-api"))]

@@ -1,7 +1,8 @@
 //! The directory of a run's reports. It holds the files of one run, whole, or says that its run did not end.
 //!
 //! Everything that is written here is on a list beside it, and only what is on that list is ever taken away. Whatever else
-//! stands where a file of ours has to go is set aside under another name.
+//! stands where a file of ours has to go is set aside under another name. A run of several dialects lists a folder for each, which has
+//! a list of its own.
 
 mod name;
 
@@ -50,16 +51,23 @@ pub(crate) struct ReportDir {
     taken: bool,
     /// What this run has written, as it is listed.
     ours: BTreeSet<String>,
+    /// The dialects of this run that have a directory of their own in it.
+    dialects: Vec<String>,
 }
 
 impl ReportDir {
     /// One that is not touched yet.
     pub(crate) fn at(root: &Path) -> ReportDir {
-        ReportDir { root: root.to_owned(), taken: false, ours: BTreeSet::new() }
+        ReportDir::of_several(root, Vec::new())
     }
 
-    /// Takes away what an earlier run left, if there is anything that could pass for this one's, and says that this run
-    /// has not ended.
+    /// The same of a run of several dialects. Each has a directory of its own below it, which itself takes away what an earlier run left there.
+    pub(crate) fn of_several(root: &Path, dialects: Vec<String>) -> ReportDir {
+        ReportDir { root: root.to_owned(), taken: false, ours: BTreeSet::new(), dialects }
+    }
+
+    /// Takes away what an earlier run left, of one dialect or of several, if there is anything that could pass for this one's, and says
+    /// that this run has not ended.
     pub(crate) fn take(&mut self) -> Result<(), Failure> {
         can_be_directory(&self.root, "--report-dir")?;
         if self.taken || !self.root.is_dir() {
@@ -70,7 +78,13 @@ impl ReportDir {
         if listed.is_some() || REPORTS.iter().any(there) {
             let last = if is_unfinished(&self.root) { PREVIOUS } else { RECORD };
             let previous = text_of(&self.root.join(last));
-            self.remove(&listed.unwrap_or_default())?;
+            let listed = listed.unwrap_or_default();
+            for (name, files) in dialects_of(&self.root, &listed) {
+                if !self.dialects.contains(&name) {
+                    ReportDir::at(&self.root.join(name)).clear(&files)?;
+                }
+            }
+            self.remove(&listed)?;
             self.mark(previous.as_deref())?;
         }
         Ok(())
@@ -129,7 +143,8 @@ impl ReportDir {
     fn mark(&mut self, previous: Option<&str>) -> Result<(), Failure> {
         self.taken = true;
         let path = self.root.join(LIST);
-        fs::write(&path, format!("{LIST_HEAD}\n")).map_err(|error| self.failure(&path, &error))?;
+        let dialects: String = self.dialects.iter().map(|name| format!("{name}/\n")).collect();
+        fs::write(&path, format!("{LIST_HEAD}\n{dialects}")).map_err(|error| self.failure(&path, &error))?;
         self.write(&[UNFINISHED], &format!("{UNFINISHED_HEAD}\n"))?;
         REPORTS.iter().try_for_each(|name| self.make_room(&self.root.join(name)))?;
         previous.map_or(Ok(()), |record| self.write(&[PREVIOUS], record))
@@ -192,15 +207,24 @@ impl ReportDir {
 
     /// What earlier runs wrote; nothing if there is no list of ours.
     fn listed(&self) -> Result<Option<Vec<String>>, Failure> {
-        let path = self.root.join(LIST);
-        let Ok(there) = fs::symlink_metadata(&path) else { return Ok(None) };
-        let text = if there.is_file() { fs::read_to_string(&path).unwrap_or_default() } else { String::new() };
-        let mut lines = text.lines();
-        if lines.next() != Some(LIST_HEAD) {
-            self.make_room(&path)?;
-            return Ok(None);
+        let listed = listed_in(&self.root);
+        if listed.is_none() {
+            self.make_room(&self.root.join(LIST))?;
         }
-        Ok(Some(lines.map(str::to_owned).collect()))
+        Ok(listed)
+    }
+
+    /// Removes what is listed, the list, and the directory if nothing else is in it: how many files there were.
+    fn clear(&self, listed: &[String]) -> Result<usize, Failure> {
+        let there = |name: &&String| fs::symlink_metadata(self.root.join(name)).is_ok_and(|there| there.is_file());
+        let before = listed.iter().filter(there).count();
+        self.remove(listed)?;
+        let left = listed.iter().filter(there).count();
+        let list = self.root.join(LIST);
+        fs::remove_file(&list).map_err(|error| self.failure(&list, &error))?;
+        // What is not empty holds something of somebody else's.
+        let _ = fs::remove_dir(&self.root);
+        Ok(before - left)
     }
 
     /// Removes what is on the list, and nothing that has another thing's form or stands behind a link.
@@ -326,23 +350,49 @@ pub(crate) fn prune(root: &Path) -> Result<Result<usize, &'static str>, Failure>
     if is_unfinished(root) {
         return Ok(Err("its run has not ended"));
     }
-    let list = root.join(LIST);
-    let is_file = fs::symlink_metadata(&list).is_ok_and(|there| there.is_file());
-    let text = if is_file { fs::read_to_string(&list).unwrap_or_default() } else { String::new() };
-    let mut lines = text.lines();
-    if lines.next() != Some(LIST_HEAD) {
-        return Ok(Err("it has no list of what gateproof wrote there"));
+    let Some(listed) = listed_in(root) else { return Ok(Err("it has no list of what gateproof wrote there")) };
+    let files = ReportDir::at(root).clear(&listed)?;
+    if let (Some(whole), Some(name)) = (root.parent(), root.file_name().and_then(|name| name.to_str())) {
+        leave(whole, name);
     }
-    let listed: Vec<String> = lines.map(str::to_owned).collect();
-    let there = |name: &&String| fs::symlink_metadata(root.join(name)).is_ok_and(|there| there.is_file());
-    let before = listed.iter().filter(there).count();
-    let dir = ReportDir::at(root);
-    dir.remove(&listed)?;
-    let left = listed.iter().filter(there).count();
-    fs::remove_file(&list).map_err(|error| dir.failure(&list, &error))?;
-    // What is not empty holds something of somebody else's.
-    let _ = fs::remove_dir(root);
-    Ok(Ok(before - left))
+    Ok(Ok(files))
+}
+
+/// Takes away the list of a run of several dialects, of which this was the last that had reports, and its directory if nothing else is in it.
+fn leave(whole: &Path, dialect: &str) {
+    let there = |name: &String| fs::symlink_metadata(whole.join(name)).is_ok();
+    let Some(listed) = listed_in(whole) else { return };
+    if listed.contains(&format!("{dialect}/")) && !listed.iter().any(there) {
+        // What stays is a list of nothing.
+        let _ = fs::remove_file(whole.join(LIST)).and_then(|()| fs::remove_dir(whole));
+    }
+}
+
+/// What runs wrote into a directory; nothing if there is no list of ours.
+fn listed_in(root: &Path) -> Option<Vec<String>> {
+    let list = root.join(LIST);
+    // Whoever reads a pipe waits for a writer, and a link leads elsewhere.
+    if !fs::symlink_metadata(&list).is_ok_and(|there| there.is_file()) {
+        return None;
+    }
+    let text = fs::read_to_string(&list).ok()?;
+    let mut lines = text.lines();
+    (lines.next() == Some(LIST_HEAD)).then(|| lines.map(str::to_owned).collect())
+}
+
+/// The directories of a run of several dialects, as the list of the whole names them, each with what is on its own list.
+fn dialects_of(root: &Path, listed: &[String]) -> Vec<(String, Vec<String>)> {
+    let names = listed.iter().filter_map(|name| name.strip_suffix('/')).filter(|name| is_file_name(name));
+    let is_folder = |name: &&str| fs::symlink_metadata(root.join(name)).is_ok_and(|there| there.is_dir());
+    names.filter(is_folder).filter_map(|name| Some((name.to_owned(), listed_in(&root.join(name))?))).collect()
+}
+
+/// Says why a run of several dialects is not begun, where reports of earlier runs would be taken for its own.
+pub(crate) fn not_begun(root: &Path, why: &Failure) {
+    let listed = listed_in(root).unwrap_or_default();
+    let dialects: Vec<String> = dialects_of(root, &listed).into_iter().map(|(name, _)| name).collect();
+    dialects.iter().for_each(|name| ReportDir::at(&root.join(name)).broken_off(why));
+    ReportDir::of_several(root, dialects).broken_off(why);
 }
 
 /// Where the record is that says what failed: that of the last run that ended.

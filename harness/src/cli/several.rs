@@ -5,14 +5,13 @@ use std::path::Path;
 use futures::{StreamExt, stream};
 use indicatif::MultiProgress;
 
-use super::baseline::BaselineArg;
 use super::carry_out::{Prepared, carried_out, prepared};
 use super::each::{Documents, gravest};
 use super::not_run::run_failure;
 use super::options::{EMBEDDED, Selection, Target, scenarios_of};
 use super::output::{Format, tell};
 use super::progress::Reporter;
-use super::report_dir::{ReportDir, can_be_directory};
+use super::report_dir::{ReportDir, can_be_directory, not_begun};
 use super::run_args::Args;
 use super::tuning::{self, Tuning};
 use super::{Failure, Outcome, interrupt, own};
@@ -25,13 +24,14 @@ use crate::suite::Suite;
 ///
 /// On embedded targets they run side by side, since each has one of its own. What they would share otherwise is one cluster, on which a
 /// scenario that has to be alone would not be, so there they run one after the other. Nothing is applied there before all of them are known
-/// to be such as can be run, and no scenario begins before each canary has arrived where it has to.
+/// to be such as can be run, and no scenario begins before each canary has arrived where it has to. From then on no report of an earlier
+/// run is there: of a dialect whose turn never comes its directory says so.
 pub(super) async fn run(args: &Args) -> Outcome {
     let (format, is_embedded) = (args.format.format, args.target.is_embedded());
-    let runs = each(args, Cluster::Asked)?;
-    runs.iter().try_for_each(|(_, one)| can_be_directory(&one.report_dir, "--report-dir"))?;
+    let runs = parts(args).inspect_err(|failure| not_begun(&args.report_dir, failure))?;
     let mut dirs: Vec<ReportDir> = runs.iter().map(|(_, args)| ReportDir::at(&args.report_dir)).collect();
     let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
+    let mut whole = ReportDir::of_several(&args.report_dir, names.clone());
     let mut documents = Documents::default();
     let ready = match made_ready(runs, is_embedded).await {
         Ok(ready) => ready,
@@ -39,9 +39,11 @@ pub(super) async fn run(args: &Args) -> Outcome {
             if format == Format::Json {
                 documents.written()?;
             }
-            return Ok(refused.told(names.iter().zip(&mut dirs)));
+            return Ok(refused.told(&mut whole, names.iter().zip(&mut dirs)));
         }
     };
+    whole.begin()?;
+    dirs.iter_mut().try_for_each(ReportDir::begin)?;
     let at_once = if is_embedded { ready.len() } else { 1 };
     let bars = MultiProgress::new();
     let run = async |((name, prepared), mut dir): ((String, Prepared), ReportDir)| {
@@ -63,10 +65,18 @@ pub(super) async fn run(args: &Args) -> Outcome {
             break;
         }
     }
+    whole.finish()?;
     if format == Format::Json {
         documents.written()?;
     }
     Ok(gravest(codes))
+}
+
+/// The run of each, whose reports can be where they are to go.
+fn parts(args: &Args) -> Result<Vec<(String, Args)>, Failure> {
+    let runs = each(args, Cluster::Asked)?;
+    runs.iter().try_for_each(|(_, one)| can_be_directory(&one.report_dir, "--report-dir"))?;
+    Ok(runs)
 }
 
 /// Why none of several dialects is run.
@@ -84,8 +94,9 @@ impl Refused {
     }
 
     /// Says so, also where reports of earlier runs would be taken for those of this one. The exit code that it comes to.
-    fn told<'d>(self, dirs: impl Iterator<Item = (&'d String, &'d mut ReportDir)>) -> u8 {
+    fn told<'d>(self, whole: &mut ReportDir, dirs: impl Iterator<Item = (&'d String, &'d mut ReportDir)>) -> u8 {
         let others = Failure::usage("it was not begun, for another of the dialects cannot be run", "");
+        whole.broken_off(&Failure::usage("it was not begun, for one of the dialects cannot be run", ""));
         for (name, dir) in dirs {
             let own = self.failures.iter().find(|(of, _)| of == name);
             dir.broken_off(own.map_or(&others, |(_, why)| why));
@@ -286,9 +297,7 @@ pub(super) fn each(args: &Args, cluster: Cluster) -> Result<Vec<(String, Args)>,
     let run = |(part, identity): (Aimed, _)| {
         let Aimed { name, selection, target, tuning, .. } = part;
         let report_dir = Path::new(&args.report_dir).join(&name);
-        // The run before was one of these dialects, too.
-        let baseline = args.baseline.baseline.as_ref().map(|dir| dir.join(&name));
-        let baseline = BaselineArg { baseline, ..args.baseline };
+        let baseline = args.baseline.of_several(&name);
         (name, Args { selection, target, tuning, identity, report_dir, baseline, ..args.clone() })
     };
     Ok(parts.into_iter().zip(identities).map(run).collect())

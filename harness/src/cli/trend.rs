@@ -10,7 +10,7 @@ use gateproof_report::terminal::printable;
 use gateproof_report::trend::{self, Keep, Run};
 use gateproof_report::words::counted;
 
-use super::output::{self, tell};
+use super::output::{self, say, tell};
 use super::report_dir::{RECORD, prune};
 use super::{Failure, Outcome, diff, given};
 use crate::cluster::clock;
@@ -24,7 +24,7 @@ const NOTES: usize = 20;
 /// Show how scenarios went over many runs: what broke, was fixed, is flaky or slower, and since when.
 ///
 /// Every report directory below the named ones is a run, and so is every record.json that was saved under another name. They
-/// stand in order of their dates.
+/// stand in order of their dates, and as text those of each dialect by themselves.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,9 +33,10 @@ Examples:
   gateproof report trend runs/ --keep 30 --keep-days 90           what would be pruned
   gateproof report trend runs/ --keep 30 --keep-days 90 --prune
 
-A run is kept if --keep or --keep-days keeps it; the last run and the last green one always are.
-Of a pruned run the files go that stand on the list of its directory (gateproof-files.txt), and the
-directory if nothing else is in it. Nothing is ever deleted without --prune.")]
+A run is kept if --keep or --keep-days keeps it; the last run and the last green one of a dialect always
+are. Of a pruned run the files go that stand on the list of its directory (gateproof-files.txt), and the
+directory if nothing else is in it. Nothing is ever deleted without --prune. With it, a directory without
+runs is none that lacks any: there is nothing to prune yet.")]
 pub(super) struct Args {
     /// Directories of runs
     #[arg(required = true)]
@@ -72,8 +73,7 @@ enum Form {
 
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
-    let keep = Keep { newest: args.keep, days: args.keep_days };
-    if args.prune && !keep.is_given() {
+    if args.prune && !args.kept().is_given() {
         return Err(Failure::usage("--prune does not know what to keep", "add --keep N, --keep-days DAYS, or both"));
     }
     let mut found = Found { last: usize::from(args.last), ..Found::default() };
@@ -83,29 +83,45 @@ pub(super) fn run(args: &Args) -> Outcome {
         }
         found.search(path, DEPTH);
     }
-    if found.runs.is_empty() {
+    if found.of.is_empty() {
         let why = found.notes.first().map(|note| format!("; {note}")).unwrap_or_default();
         let paths: Vec<String> = args.paths.iter().map(|path| path.display().to_string()).collect();
         let problem = format!("{}: there is no record of a run{why}", paths.join(", "));
+        if args.prune {
+            // As before the first of all nights.
+            tell!("{}, so nothing is pruned", printable(&problem));
+            return Ok(exit_codes::PASSED);
+        }
         return Err(Failure::usage(problem, "name directories with report directories of runs in them"));
     }
-    diff::one_dialect(found.shown.values())?;
-    let older = found.runs.len() - found.shown.len();
-    let shown: Vec<(String, RunRecord)> =
-        found.shown.into_iter().map(|((_, place), record)| (name(&place), record)).collect();
-    let mut trend = trend::trend(&shown, older);
-    let more = found.notes.len().saturating_sub(NOTES);
-    trend.notes.extend(found.notes.into_iter().take(NOTES));
-    if more > 0 {
-        trend.notes.push(format!("{more} more could not be read"));
+    if !matches!(args.form, Form::Text) {
+        diff::one_dialect(found.of.values().flat_map(|series| series.shown.values()))?;
     }
+    let (mut notes, are_several) = (found.told(), found.of.len() > 1);
+    for (index, (dialect, series)) in found.of.into_iter().enumerate() {
+        if are_several {
+            say!("{}== {} ==", if index == 0 { "" } else { "\n" }, printable(&dialect));
+        }
+        // What could not be read is of no dialect, and said once.
+        show(args, series, std::mem::take(&mut notes))?;
+    }
+    Ok(exit_codes::PASSED)
+}
+
+/// Shows the runs of a dialect, and prunes those that need be kept no longer.
+fn show(args: &Args, series: Series, notes: Vec<String>) -> Result<(), Failure> {
+    let older = series.runs.len() - series.shown.len();
+    let shown: Vec<(String, RunRecord)> =
+        series.shown.into_iter().map(|((_, place), record)| (name(&place), record)).collect();
+    let mut trend = trend::trend(&shown, older);
+    trend.notes.extend(notes);
     match args.form {
         Form::Text => output::out(format_args!("{}", trend::render(&trend, args.all))),
         Form::Html => output::out(format_args!("{}", trend::html(&trend))),
         Form::Json => output::json(&trend)?,
     }
-    let runs: Vec<Run> = found.runs.into_values().collect();
-    for old in keep.prunable(&runs, clock::calendar()) {
+    let runs: Vec<Run> = series.runs.into_values().collect();
+    for old in args.kept().prunable(&runs, clock::calendar()) {
         let (place, date) = (printable(&old.place), printable(&old.date));
         if !args.prune {
             tell!("{place} of {date} would be pruned");
@@ -116,21 +132,32 @@ pub(super) fn run(args: &Args) -> Outcome {
             Err(why) => tell!("{place} of {date} is left: {why}"),
         }
     }
-    Ok(exit_codes::PASSED)
+    Ok(())
+}
+
+impl Args {
+    fn kept(&self) -> Keep {
+        Keep { newest: self.keep, days: self.keep_days }
+    }
 }
 
 fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What a search found. Of all runs it keeps a few numbers, and of the last ones everything.
+/// What a search found, by dialect.
 #[derive(Default)]
 struct Found {
     last: usize,
-    /// By date and place.
+    of: BTreeMap<String, Series>,
+    notes: Vec<String>,
+}
+
+/// The runs of a dialect, by date and place: of all a few numbers, and of the last ones everything.
+#[derive(Default)]
+struct Series {
     runs: BTreeMap<(String, PathBuf), Run>,
     shown: BTreeMap<(String, PathBuf), RunRecord>,
-    notes: Vec<String>,
 }
 
 impl Found {
@@ -161,10 +188,21 @@ impl Found {
             Err(failure) => return self.notes.push(failure.message()),
         };
         let key = (record.date.clone(), path.to_owned());
-        self.runs.insert(key.clone(), trend::summary(&name(path), &record));
-        self.shown.insert(key, record);
-        if self.shown.len() > self.last {
-            self.shown.pop_first();
+        let series = self.of.entry(record.target.dialect.clone()).or_default();
+        series.runs.insert(key.clone(), trend::summary(&name(path), &record));
+        series.shown.insert(key, record);
+        if series.shown.len() > self.last {
+            series.shown.pop_first();
         }
+    }
+
+    /// Why files could not be read, as far as anybody reads that.
+    fn told(&mut self) -> Vec<String> {
+        let more = self.notes.len().saturating_sub(NOTES);
+        self.notes.truncate(NOTES);
+        if more > 0 {
+            self.notes.push(format!("{more} more could not be read"));
+        }
+        std::mem::take(&mut self.notes)
     }
 }

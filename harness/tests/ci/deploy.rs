@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::process::{TestbedProcess, run, skipped};
-use super::{is_there, ours, read};
+use super::{WITHOUT_NEWS, is_there, ours, read};
 
 fn documents(text: &str) -> Vec<Value> {
     let all: Vec<Value> = serde_yaml::from_multiple(text).unwrap();
@@ -67,6 +67,16 @@ fn pod(object: &Value) -> Option<&Value> {
     object.pointer("/spec/jobTemplate/spec/template/spec").or_else(|| object.pointer("/spec/template/spec"))
 }
 
+/// What runs in a Pod, in order.
+fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
+    ["initContainers", "containers"].into_iter().filter_map(|list| pod[list].as_array()).flatten()
+}
+
+/// The words of a container.
+fn words(container: &Value) -> Vec<&str> {
+    container["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect()
+}
+
 /// Nobody in particular, nothing that it could write but its volumes, and a token only where something is asked of the API server.
 fn is_least(pod: &Value) {
     let asks = pod["containers"][0]["args"][0] == "run";
@@ -78,7 +88,9 @@ fn is_least(pod: &Value) {
         "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
     });
     assert_eq!(pod["containers"].as_array().unwrap().len(), 1);
-    assert_eq!(pod["containers"][0]["securityContext"], own);
+    for container in containers(pod) {
+        assert_eq!(container["securityContext"], own);
+    }
     for volume in pod["volumes"].as_array().unwrap() {
         assert!(volume.get("hostPath").is_none(), "{volume}");
     }
@@ -94,26 +106,75 @@ fn claim(pod: &Value) -> &str {
 /// Every Job of a CronJob leaves its reports in a directory of its own.
 fn keeps_the_night_before(pod: &Value) {
     let container = &pod["containers"][0];
-    assert!(container["args"].as_array().unwrap().contains(&json!("/reports/$(JOB)")), "{container}");
+    assert!(words(container).contains(&"/reports/$(JOB)"), "{container}");
     let from = json!({"fieldRef": {"fieldPath": "metadata.labels['batch.kubernetes.io/job-name']"}});
     assert_eq!(container["env"], json!([{"name": "JOB", "valueFrom": from}]));
 }
 
+/// None hangs until the next one, which would not begin, and what is ended has time to clean up.
+fn makes_way_for_the_next_night(object: &Value) {
+    let seconds = object["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"].as_i64().unwrap();
+    assert!((3600..86400).contains(&seconds), "{seconds}");
+    assert_eq!(object["spec"]["concurrencyPolicy"], "Forbid");
+    assert!(pod(object).unwrap()["terminationGracePeriodSeconds"].as_i64().unwrap() > 30);
+}
+
+/// Night after night in a directory, by the words of the containers: the first one with nothing there, another beside what nobody can
+/// read, one that fails, and one after so many that the first is kept no longer.
+fn nights_follow_each_other(pod: &Value, keep: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let reports = dir.path().join("reports");
+    fs::create_dir(&reports).unwrap();
+    let night = |name: &str, more: &[&str]| {
+        let words = containers(pod).map(words).map(|words| {
+            let words = words.into_iter().map(|word| if word == keep { "1" } else { word });
+            let words = words.map(|word| word.replace("/reports", "reports").replace("$(JOB)", name));
+            words.filter(|word| word != "--gateway-class" && word != "my-class").collect::<Vec<String>>()
+        });
+        let [prune, test] = words.collect::<Vec<_>>().try_into().unwrap();
+        let [prune, test] = [&prune, &test].map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());
+        let pruned = run(dir.path(), &prune);
+        assert_eq!(pruned.code, Some(0), "{}", pruned.said());
+        let ended = run(dir.path(), &[&test[..], &["httproute-missing-reference-grant"], more].concat());
+        let news = read(&reports.join(name).join("report.html")).contains(WITHOUT_NEWS);
+        (ended.code, !news, pruned, ended)
+    };
+    let (code, has_news, pruned, ended) = night("first", &[]);
+    assert_eq!((code, has_news), (Some(0), false), "{}", ended.said());
+    assert!(pruned.said().contains("there is no record of a run, so nothing is pruned"), "{}", pruned.said());
+    assert!(ended.said().contains("so this run of gateway-api is judged by itself"), "{}", ended.said());
+    fs::create_dir(reports.join("broken")).unwrap();
+    fs::write(reports.join("broken/record.json"), "{").unwrap();
+    let (code, has_news, pruned, ended) = night("second", &["--target", "embedded:ignores-reference-grants"]);
+    assert_eq!((code, has_news), (Some(1), true), "{}", ended.said());
+    assert!(pruned.said().contains("reports/broken/record.json: not a run record"), "{}", pruned.said());
+    assert!(ended.said().contains("left out of the runs before this one of gateway-api: "), "{}", ended.said());
+    // What failed once is news as long as it fails, against the last green one, which stays.
+    let (code, _, _, ended) = night("third", &["--target", "embedded:ignores-reference-grants"]);
+    assert_eq!(code, Some(1), "{}", ended.said());
+    assert!(read(&reports.join("third/report.html")).contains("\"change\":\"newlyFailing\""));
+    let (code, has_news, pruned, ended) = night("fourth", &[]);
+    assert_eq!((code, has_news), (Some(0), true), "{}", ended.said());
+    assert!(pruned.said().contains("pruned reports/second of "), "{}", pruned.said());
+    assert!(reports.join("first").exists() && reports.join("third").exists() && !reports.join("second").exists());
+}
+
 /// The words of a Pod are those of our command line, up to the name of the class.
 fn are_words(pod: &Value) {
-    let words: Vec<&str> =
-        pod["containers"][0]["args"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("none"), "").unwrap();
-    let output = super::process::gateproof(dir.path())
-        .args(&words)
-        .args(["--kubeconfig", "none"].iter().filter(|_| words[0] == "run"))
-        .env("JOB_COMPLETION_INDEX", "3")
-        .output()
-        .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    for part in ["unexpected argument", "unrecognized subcommand", "invalid value"] {
-        assert!(!said.contains(part), "{words:?}: {said}");
+    for container in containers(pod) {
+        let words = words(container);
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("none"), "").unwrap();
+        let output = super::process::gateproof(dir.path())
+            .args(&words)
+            .args(["--kubeconfig", "none"].iter().filter(|_| words[0] == "run"))
+            .env("JOB_COMPLETION_INDEX", "3")
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        for part in ["unexpected argument", "unrecognized subcommand", "invalid value"] {
+            assert!(!said.contains(part), "{words:?}: {said}");
+        }
     }
 }
 
@@ -139,6 +200,8 @@ fn a_base_asks_for_no_more_than_it_needs(#[case] name: &str, #[case] pods: usize
         assert_eq!(claim(pod), "gateproof-reports");
         if object["kind"] == "CronJob" {
             keeps_the_night_before(pod);
+            makes_way_for_the_next_night(object);
+            nights_follow_each_other(pod, "30");
         }
         // What merge reads is on the claim of shards.
         let claims = objects.iter().filter(|object| object["kind"] == "PersistentVolumeClaim");
@@ -197,7 +260,7 @@ fn a_base_is_admitted(#[values("job", "cronjob", "shards", "merge")] name: &str)
     let objects = documents(&String::from_utf8(output.stdout).unwrap());
     for object in objects.iter().filter(|object| pod(object).is_some()) {
         assert_eq!(object["metadata"]["namespace"], "gateproof");
-        assert_eq!(pod(object).unwrap()["containers"][0]["image"], "REGISTRY/gateproof:v0.1.0");
+        assert!(containers(pod(object).unwrap()).all(|one| one["image"] == "REGISTRY/gateproof:v0.1.0"));
     }
     is_admitted(&objects, "gateproof");
 }
@@ -232,7 +295,7 @@ const KNOWN: [&str; 2] = ["--set", "knownFailures=a: b"];
 #[case::schedule(
     "schedule",
     5,
-    "run --gateway-class my-class --known-failures /known-failures/known-failures.yaml --report-dir /reports/$(JOB)"
+    "run --gateway-class my-class --known-failures /known-failures/known-failures.yaml --report-dir /reports/$(JOB) --baseline /reports --baseline-optional --last-green"
 )]
 #[case::shards(
     "shards",
@@ -252,9 +315,7 @@ fn the_chart_is_admitted(#[case] mode: &str, #[case] count: usize, #[case] words
     let objects = chart(&[&["--set", &set, "--set", "claim=reports"], &KNOWN[..]].concat()).unwrap();
     assert_eq!(objects.len(), count);
     let pod = objects.iter().find_map(pod).unwrap();
-    let said: Vec<&str> =
-        pod["containers"][0]["args"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
-    assert_eq!(said.join(" "), words);
+    assert_eq!(self::words(&pod["containers"][0]).join(" "), words);
     is_admitted(&objects, "ci");
     let account: Vec<Value> =
         objects.iter().filter(|o| o["kind"] != "Job" && o["kind"] != "CronJob").cloned().collect();
@@ -282,15 +343,22 @@ fn the_chart_makes_a_claim_where_none_is_named(#[case] mode: &str, #[case] acces
         return skipped("helm", "it is not installed");
     }
     // Digits alone are a name, and a number to whoever reads YAML.
-    let objects = release("123", &["--set", &format!("mode={mode}")]).unwrap();
+    let objects = release("123", &["--set", &format!("mode={mode},keep=7,deadline=7200")]).unwrap();
     objects.iter().for_each(has_known_fields_alone);
     let made = objects.iter().find(|object| object["kind"] == "PersistentVolumeClaim").unwrap();
     assert_eq!(made["spec"]["accessModes"], json!([access]));
     assert_eq!(made["metadata"]["annotations"], json!({"helm.sh/resource-policy": "keep"}));
     let pod = objects.iter().find_map(pod).unwrap();
     assert_eq!((claim(pod), &made["metadata"]["name"]), ("123-reports", &json!("123-reports")));
+    let images: Vec<&Value> = containers(pod).map(|one| &one["image"]).collect();
+    assert!(images.iter().all(|image| **image == "REGISTRY/gateproof:v0.1.0"), "{images:?}");
+    assert_eq!(images.len(), if mode == "schedule" { 2 } else { 1 });
     if mode == "schedule" {
         keeps_the_night_before(pod);
+        let night = objects.iter().find(|object| object["kind"] == "CronJob").unwrap();
+        makes_way_for_the_next_night(night);
+        assert_eq!(night["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"], 7200);
+        nights_follow_each_other(pod, "7");
     }
 }
 
@@ -308,6 +376,7 @@ fn the_chart_takes_an_account_that_is_there() {
 #[case::no_claim(&["--set", "mode=merge"], "name the claim")]
 #[case::no_account(&["--set", "rbac.create=false"], "rbac.serviceAccount")]
 #[case::a_mode_that_is_none(&["--set", "mode=twice"], "mode")]
+#[case::a_day_that_ends_no_night(&["--set", "mode=schedule,deadline=100000"], "deadline")]
 #[case::a_value_that_is_none(&["--set", "gatewayclass=a"], "gatewayclass")]
 fn the_chart_refuses_what_it_cannot_do(#[case] arguments: &[&str], #[case] part: &str) {
     if !is_there("helm") {

@@ -8,13 +8,19 @@
 {{- define "gateproof.claim" -}}
 {{- default (printf "%s-reports" .Release.Name) .Values.claim -}}
 {{- end -}}
-{{- /* The template of a Pod; its arguments are in .words, and .token says whether it talks to the API server. */ -}}
+{{- define "gateproof.image" -}}
+{{- printf "%s:%s" .Values.image.repository (default (printf "v%s" .Chart.AppVersion) .Values.image.tag) -}}
+{{- end -}}
+{{- /* The template of a Pod; its arguments are in .words, and .token says whether it talks to the API server. What .prune says comes before. */ -}}
 {{- define "gateproof.pod" -}}
 {{- $values := .root.Values -}}
 metadata:
   labels: {app.kubernetes.io/name: gateproof, app.kubernetes.io/instance: {{ .root.Release.Name | quote }}}
 spec:
   restartPolicy: Never
+  {{- with .prune }}
+  terminationGracePeriodSeconds: 120 # what is ended cleans up
+  {{- end }}
   serviceAccountName: {{ if .token }}{{ include "gateproof.account" .root | quote }}{{ else }}default{{ end }}
   automountServiceAccountToken: {{ .token }}
   securityContext:
@@ -29,9 +35,23 @@ spec:
   {{- with $values.tolerations }}
   tolerations: {{ toJson . }}
   {{- end }}
+  {{- with .prune }}
+  initContainers:
+    # So that there is room for this night.
+    - name: prune
+      image: {{ include "gateproof.image" $.root | quote }}
+      imagePullPolicy: {{ $values.image.pullPolicy }}
+      args: {{ toJson . }}
+      resources: {{ toJson $values.resources }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: {drop: [ALL]}
+      volumeMounts: [{name: reports, mountPath: /reports}]
+  {{- end }}
   containers:
     - name: gateproof
-      image: {{ printf "%s:%s" $values.image.repository (default (printf "v%s" .root.Chart.AppVersion) $values.image.tag) | quote }}
+      image: {{ include "gateproof.image" .root | quote }}
       imagePullPolicy: {{ $values.image.pullPolicy }}
       args: {{ toJson .words }}
       {{- with .job }}

@@ -268,3 +268,92 @@ fn how_long_scenarios_took_is_known_of_the_run_before_on_the_same_target() {
     let runs = [run("here", 60), run("here", 80), run("elsewhere", 99)];
     assert_eq!(took_in(runs.iter(), "here")["long"], 80);
 }
+
+/// A directory with the reports of a run of two dialects that ended, and of somebody's own run beside them.
+fn of_two() -> TempDir {
+    let dir = tempdir().unwrap();
+    run_of(dir.path(), &["aso", "kuadrant"]);
+    run_of(&dir.path().join("own"), &[]);
+    dir
+}
+
+/// A run of these dialects, or of one alone, that ends.
+fn run_of(root: &Path, dialects: &[&str]) {
+    let names: Vec<String> = dialects.iter().map(|name| (*name).to_owned()).collect();
+    let mut whole = ReportDir::of_several(root, names);
+    whole.begin().unwrap();
+    for name in dialects {
+        run_of(&root.join(name), &[]);
+    }
+    if dialects.is_empty() {
+        for file in [&[RECORD][..], &["failures", "a", "failure.txt"]] {
+            whole.write(file, "of this run").unwrap();
+        }
+    }
+    whole.finish().unwrap();
+}
+
+/// The names of what is there, but for what is below.
+fn top(dir: &Path) -> Vec<String> {
+    names(dir).into_iter().filter(|name| name.trim_end_matches('/').split('/').count() == 1).collect()
+}
+
+#[rstest]
+#[case::of_one_after_two(of_two(), &[], &["failures/", LIST, "own/", RECORD])]
+#[case::of_others_after_two(of_two(), &["contour", "aso"], &["aso/", "contour/", LIST, "own/"])]
+#[case::of_two_after_one(whole(), &["aso", "kuadrant"], &["aso/", LIST, "kuadrant/"])]
+#[case::of_two_again(of_two(), &["aso", "kuadrant"], &["aso/", LIST, "kuadrant/", "own/"])]
+fn nothing_of_other_dialects_is_left(#[case] dir: TempDir, #[case] dialects: &[&str], #[case] left: &[&str]) {
+    run_of(dir.path(), dialects);
+    assert_eq!(top(dir.path()), left);
+    for dialect in dialects {
+        assert!(dir.path().join(dialect).join(RECORD).exists());
+    }
+}
+
+#[test]
+fn what_is_not_ours_stays_among_dialects() {
+    let dir = of_two();
+    for name in ["aso/mine.txt", "aso/failures/mine.txt"] {
+        fs::write(dir.path().join(name), "mine").unwrap();
+    }
+    // One that somebody put there leads elsewhere.
+    let elsewhere = whole();
+    fs::remove_file(dir.path().join("kuadrant").join(LIST)).unwrap();
+    fs::rename(dir.path().join("kuadrant"), dir.path().join("moved")).unwrap();
+    symlink(elsewhere.path(), dir.path().join("kuadrant")).unwrap();
+    let before = below(elsewhere.path());
+    run_of(dir.path(), &[]);
+    assert_eq!(names(&dir.path().join("aso")), ["failures/", "failures/mine.txt", "mine.txt"]);
+    assert_eq!(below(elsewhere.path()), before);
+    assert!(dir.path().join("moved").join(RECORD).exists() && dir.path().join("own").join(RECORD).exists());
+}
+
+/// Nothing passes for what it came to, and what failed before can still be run again.
+#[test]
+fn a_run_of_several_that_is_not_begun_says_so() {
+    let dir = of_two();
+    not_begun(dir.path(), &Failure::usage("there is no dialect `x`", ""));
+    for place in [dir.path().to_owned(), dir.path().join("aso"), dir.path().join("kuadrant")] {
+        let said = fs::read_to_string(place.join(UNFINISHED)).unwrap();
+        assert!(said.contains("there is no dialect `x`") && !place.join(RECORD).exists(), "{said}");
+    }
+    assert_eq!(fs::read_to_string(last_record(&dir.path().join("aso")).unwrap()).unwrap(), "of this run");
+    run_of(dir.path(), &[]);
+    assert_eq!(top(dir.path()), ["failures/", LIST, "own/", RECORD]);
+    let empty = tempdir().unwrap();
+    not_begun(empty.path(), &Failure::usage("there is no dialect `x`", ""));
+    assert_eq!(names(empty.path()), [] as [&str; 0]);
+}
+
+/// When the last of its dialects is pruned, nothing of the run is left.
+#[test]
+fn the_last_dialect_that_is_pruned_takes_the_rest_along() {
+    let around = tempdir().unwrap();
+    let dir = around.path().join("night");
+    run_of(&dir, &["aso", "kuadrant"]);
+    assert_eq!(prune(&dir.join("aso")).unwrap(), Ok(2));
+    assert!(dir.join(LIST).exists() && dir.join("kuadrant").join(RECORD).exists());
+    assert_eq!(prune(&dir.join("kuadrant")).unwrap(), Ok(2));
+    assert_eq!(names(around.path()), [] as [&str; 0]);
+}
