@@ -3,6 +3,7 @@
 
 mod process;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -151,6 +152,16 @@ fn parts_that_are_put_together_are_as_one_run() {
     let render = ["report", "render", "merged", "--as", "html", "--baseline", "whole"];
     assert!(run(dir, &render).out == page("merged"));
     assert_eq!(states(&account(dir, "merged")), states(&account(dir, "whole")));
+    let traced = |of: &str| {
+        let trace: Value = serde_json::from_str(&run(dir, &["report", "trace", of]).out).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "scenario");
+        events.map(|event| event["name"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!((traced("merged"), traced("whole").len()), (traced("whole"), 4));
+    let parts = "merged/events-1-of-3.jsonl, merged/events-2-of-3.jsonl, merged/events-3-of-3.jsonl";
+    let replayed = run(dir, &["replay", "merged"]);
+    expect(&replayed, 2, &["merged was put together of 3 parts", "name the log of one"]);
+    assert!(replayed.said().split_whitespace().collect::<Vec<_>>().join(" ").contains(parts), "{}", replayed.said());
     for reports in ["whole", "merged", "1"] {
         expect(&run(dir, &["report", "verify", reports]), 0, &["same"]);
     }
@@ -203,6 +214,71 @@ fn a_page_begins_with_what_is_news() {
     let rendered = run(dir, &[&render[..], &["--if-same-dialect"]].concat());
     expect(&rendered, 0, &["the run before is of the dialect aso, so this one of gateway-api is judged by itself"]);
     assert_eq!(shown(&rendered.out)["news"], Value::Null);
+}
+
+/// Nothing about the runs before keeps anything from being tested, if that is asked for, and what can be read of them is used.
+#[test]
+fn a_baseline_that_is_optional_stands_in_no_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let test = |more: &[&str], said: &[&str]| {
+        let words = ["run", "httproute-missing-reference-grant", "--baseline-optional", "--baseline"];
+        let ended = with(dir, &words, more);
+        expect(&ended, ended.code.unwrap(), said);
+        let page = fs::read_to_string(dir.join("gateproof-report/report.html")).unwrap();
+        let news = shown(&page)["news"].clone();
+        (ended.code, news["runs"][0].as_u64(), news["scenarios"][0]["change"].as_str().map(str::to_owned))
+    };
+    let alone = (Some(0), None, None);
+    assert_eq!(test(&["none"], &["cannot read none: ", "so this run of gateway-api is judged by itself"]), alone);
+    fs::create_dir(dir.join("runs")).unwrap();
+    let told = ["runs: there is no record of a run, so this run of gateway-api is judged by itself"];
+    assert_eq!(test(&["runs"], &told), alone);
+    for name in ["one", "two"] {
+        fs::create_dir(dir.join("runs").join(name)).unwrap();
+        fs::write(dir.join("runs").join(name).join("record.json"), "{").unwrap();
+    }
+    let told =
+        ["runs/one/record.json: not a run record: ", ", and 1 more, so this run of gateway-api is judged by itself"];
+    assert_eq!(test(&["runs"], &told), alone);
+    fs::copy(dir.join("gateproof-report/record.json"), dir.join("runs/two/record.json")).unwrap();
+    let fault = ["--target", "embedded:ignores-reference-grants"];
+    let told = ["left out of the runs before this one of gateway-api: runs/one/record.json: not a run record"];
+    let newly = || Some("newlyFailing".to_owned());
+    assert_eq!(test(&[&["runs"], &fault[..]].concat(), &told), (Some(1), Some(1), newly()));
+    // Of two that differ it is neither the one nor the other, and of these alone the green one counts.
+    fs::copy(dir.join("gateproof-report/record.json"), dir.join("runs/one/record.json")).unwrap();
+    let flaky = Some("wasFlaky".to_owned());
+    assert_eq!(test(&[&["runs"], &fault[..]].concat(), &[]), (Some(1), Some(2), flaky));
+    assert_eq!(test(&[&["runs", "--last-green"], &fault[..]].concat(), &[]), (Some(1), Some(1), newly()));
+    let strict =
+        with(dir, &["report", "render", "gateproof-report", "--as", "html"], &["--baseline", "runs", "--last-green"]);
+    assert_eq!(shown(&strict.out)["news"]["scenarios"][0]["change"], "newlyFailing");
+    // Those of another dialect are none, and those of several are found by theirs.
+    let aso = [
+        "run",
+        "aso-azure-name-missing",
+        "--dialect",
+        "aso",
+        "--report-dir",
+        "night",
+        "--baseline-optional",
+        "--baseline",
+    ];
+    let told = ["the run before is of the dialect gateway-api, so this one of aso is judged by itself", "1 passed"];
+    expect(&with(dir, &aso, &["runs"]), 0, &told);
+    fs::create_dir_all(dir.join("runs/three/aso")).unwrap();
+    fs::copy(dir.join("night/record.json"), dir.join("runs/three/aso/record.json")).unwrap();
+    for more in [&["runs"][..], &["runs", "--last-green"]] {
+        expect(&with(dir, &aso, more), 0, &["1 passed"]);
+        let page = fs::read_to_string(dir.join("night/report.html")).unwrap();
+        assert_eq!(shown(&page)["news"]["runs"], json!([1, 1]));
+    }
+    let several = ["run", "aso-azure-name-missing", "--dialect", "kuadrant,aso", "--report-dir", "night"];
+    expect(&with(dir, &several, &["--baseline-optional", "--baseline", "runs"]), 0, &["1 passed"]);
+    let page = fs::read_to_string(dir.join("night/aso/report.html")).unwrap();
+    assert_eq!(shown(&page)["news"]["runs"], json!([1, 1]));
+    expect(&with(dir, &["run"], &["--last-green"]), 2, &["--baseline"]);
 }
 
 /// Ten times the scenarios may cost twelve times the work, and whenever a page is made of a log it is the same. `GATEPROOF` names a

@@ -266,6 +266,24 @@ fn the_whole_as_it_is_read() {
     insta::assert_snapshot!(render(&between(&[before], &[here], &rules)));
 }
 
+/// A selection that is another leaves hundreds out for one reason, which is no news.
+#[test]
+fn a_reason_that_many_have_is_said_once() {
+    let passed = |names: &[&str]| record(names.iter().map(|name| scenario(name, Outcome::Passed)).collect());
+    let mut here = passed(&["z"]);
+    let mut skipped = scenario("c", Outcome::Skipped);
+    skipped.reason = Some("left out by --skip".to_owned());
+    here.scenarios.push(skipped);
+    let found = render(&between(&[passed(&["a", "b", "c", "d", "e", "z"])], &[here], &[]));
+    let lines =
+        "no longer tested (5)\n  a, b\n      it was not selected\n  c\n      skipped: left out by --skip\n  d, e\n";
+    assert!(found.contains(lines), "{found}");
+    let names: Vec<String> = (0..60).map(|number| format!("n{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let found = render(&between(&[passed(&names)], &[passed(&["z"])], &[]));
+    assert!(found.contains(", n48, n49 and 10 more\n      it was not selected\n"), "{found}");
+}
+
 /// A reader is told of scenarios and of rules apart: together they would be more than were tested.
 #[rstest]
 #[case::as_it_was("pp", "pp", [None, None], "1 scenario tested: all passing as before. 1 was tested before; none of them is missing.")]

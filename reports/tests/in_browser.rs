@@ -454,6 +454,25 @@ async fn news_are_told() {
     content(&browser);
 }
 
+/// What another selection leaves out stands in the way of nothing, and its reason is said once. Lists hold nothing but their entries.
+#[tokio::test]
+async fn what_was_not_selected_is_folded() {
+    let Some(mut browser) = Browser::start().await else { return };
+    let (before, mut here) = (varied(), varied());
+    here.scenarios.truncate(3);
+    let news = diff(&Side::of([&before]).unwrap(), &Side::of([&here]).unwrap(), &Gate::default());
+    let page = Page::of(&here, About { news: Some(news), ..made_up::about() }).unwrap().render().unwrap();
+    browser.open(&page, "").await;
+    let open = "document.querySelector('.change.noLongerTested').open";
+    assert_eq!(browser.value(open).await, json!(false));
+    let told = browser.text(".change.noLongerTested > summary").await;
+    assert!(told.ends_with(": it was not selected"), "{told}");
+    assert_eq!(browser.value("document.querySelectorAll('.change.noLongerTested p').length").await, json!(0));
+    let strangers = "[...document.querySelectorAll('ol > *, ul > *')].filter((one) => one.tagName !== 'LI').length";
+    assert_eq!(browser.value(strangers).await, json!(0));
+    content(&browser);
+}
+
 /// Runs whose differences have everything in them that a comparison can say.
 fn pairs() -> Vec<(Vec<RunRecord>, Vec<RunRecord>)> {
     let mut later = varied();

@@ -13,6 +13,7 @@ use gateproof_report::terminal::printable;
 use super::evidence::Collector;
 use super::output::tell;
 use super::profiles::profile_rules;
+use super::recorded::is_of;
 use super::{Failure, diagnose};
 use crate::log::codec::Decoder;
 use crate::log::{Body, Event};
@@ -26,7 +27,12 @@ pub(super) fn page(record: &RunRecord, logs: &[PathBuf], news: Option<Diff>) -> 
     let mut page = Page::of(record, about(record, news)?).map_err(internal)?;
     for log in logs.iter().filter(|log| !is_streamed(log)) {
         let (mut collector, mut is_whole) = (Collector::default(), false);
+        let mut is_known = false;
         each_event(log, |event| {
+            if !is_known {
+                is_of(log, Some(&event.body), record)?;
+                is_known = true;
+            }
             is_whole = matches!(event.body, Body::RunEnded { .. });
             match collector.event(event) {
                 Some((name, evidence)) => page.put(&name, evidence).map_err(internal),
@@ -46,16 +52,24 @@ pub(super) fn is_streamed(log: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|there| !there.is_file())
 }
 
-/// Reads a log line by line: the whole of it would take a multiple of its size.
+/// Reads a log line by line: the whole of it would take a multiple of its size. A run that was killed leaves a line without its end, which is
+/// no event.
 pub(super) fn each_event(log: &Path, mut take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
     let unreadable =
         |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
     let mut decoder = Decoder::default();
-    for line in BufReader::new(File::open(log).map_err(unreadable)?).lines() {
-        let event = decoder.event(&line.map_err(unreadable)?).map_err(|error| {
-            Failure::usage(format!("{}: {error}", log.display()), "name the report directory of a run that ended")
-        })?;
-        take(event)?;
+    let mut text = BufReader::new(File::open(log).map_err(unreadable)?);
+    let mut line = String::new();
+    while text.read_line(&mut line).map_err(unreadable)? > 0 {
+        match decoder.event(line.trim_end_matches('\n')) {
+            Ok(event) => take(event)?,
+            Err(_) if !line.ends_with('\n') => break,
+            Err(error) => {
+                let help = "name the report directory of a run that ended";
+                return Err(Failure::usage(format!("{}: {error}", log.display()), help));
+            }
+        }
+        line.clear();
     }
     Ok(())
 }

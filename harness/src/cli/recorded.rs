@@ -12,7 +12,7 @@ use super::options::{builtin_scenarios, scenarios_of};
 use super::report_dir::{CONFORMANCE, EVENTS, RECORD, file_of, readable, text_of};
 use super::reports::IdentityArgs;
 use super::{Failure, given};
-use crate::log::{self, Event, RunStarted};
+use crate::log::{self, Body, Event, RunStarted};
 use crate::run::replay::{self, Rederived};
 use crate::scenario::Scenario;
 use crate::suite::Suite;
@@ -207,6 +207,35 @@ pub(super) fn events_of(file: &Path) -> Result<Vec<Arc<Event>>, Failure> {
     readable(file)?;
     let text = given::read(file)?;
     log::codec::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display()), UNREADABLE))
+}
+
+/// That a log, by its first event, is that of the run that the record is of, or of a part of it: nobody sees from what it shows that it
+/// is another's.
+///
+/// # Errors
+/// If it is not, or is of another format.
+pub(super) fn is_of(file: &Path, first: Option<&Body>, record: &RunRecord) -> Result<(), Failure> {
+    let started = replay::started_by(first).map_err(|error| {
+        let help = error.help();
+        Failure::usage(format!("{}: {error}", file.display()), help)
+    })?;
+    // A whole that was put together has the date of its earliest part.
+    let is_part = started.shard.is_some() && record.shard.is_none();
+    let is_then = if is_part { started.date >= record.date } else { started.date == record.date };
+    if is_then && started.target == record.target.name {
+        return Ok(());
+    }
+    let of = |target: &str, date: &str| format!("of {target} at {date}");
+    let problem = format!(
+        "{}: the log is of another run, {}, where the record is {}",
+        file.display(),
+        of(&started.target, &started.date),
+        of(&record.target.name, &record.date)
+    );
+    Err(Failure::usage(
+        problem,
+        "name a report directory as its run wrote it; `gateproof report verify` says what was edited",
+    ))
 }
 
 /// One run, or the parts of one.

@@ -1,9 +1,10 @@
 //! `gateproof replay`: a recorded run, judged again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gateproof_report::record::RunRecord;
 use gateproof_report::terminal;
+use gateproof_report::words::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::causes::exit_code;
 use super::dialect::DialectArg;
 use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
-use super::recorded::UNREADABLE;
+use super::recorded::{UNREADABLE, logs_in};
 use super::report_dir::{EVENTS, file_of};
 use super::{Failure, Outcome, own};
 use crate::log;
@@ -53,7 +54,7 @@ pub(crate) struct AtRelease {
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
-    let file = file_of(&args.log, EVENTS)?;
+    let file = log_of(&args.log)?;
     let text = std::fs::read_to_string(&file).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}", file.display()), "name a report directory")
     })?;
@@ -82,6 +83,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
         output::out(format_args!("{}", terminal::summary(&record)));
     }
     Ok(exit_code(&record, true))
+}
+
+/// The log of a run. One that was put together has several, and each says what has to be run of its own part.
+fn log_of(path: &Path) -> Result<PathBuf, Failure> {
+    let file = file_of(path, EVENTS)?;
+    let parts = if path.is_dir() && !file.exists() { logs_in(path)? } else { Vec::new() };
+    if parts.is_empty() {
+        return Ok(file);
+    }
+    let names: Vec<String> = parts.iter().map(|part| part.display().to_string()).collect();
+    let problem = format!("{} was put together of {}", path.display(), counted(parts.len(), "part", "parts"));
+    Err(Failure::usage(problem, format!("name the log of one: {}", names.join(", "))))
 }
 
 fn at_release(at: &AtRelease, definitions: Option<&str>, version: Version, format: Format) -> Outcome {

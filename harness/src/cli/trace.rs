@@ -1,16 +1,17 @@
 //! `gateproof report trace`: a run for Perfetto and other readers of Chrome's trace format.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use gateproof_report::record::RunRecord;
 use gateproof_report::terminal;
-use gateproof_report::trace::{self, Execution, Happening, Trace, What};
+use gateproof_report::trace::{self, Execution, Happening, Micros, Trace, What};
+use jiff::Timestamp;
 
 use super::output::tell;
-use super::recorded::events_of;
-use super::report_dir::{EVENTS, file_of};
+use super::page::each_event;
+use super::recorded::{is_of, logs_in};
+use super::report_dir::{EVENTS, file_of, readable};
 use super::{Failure, Outcome, given, output};
 use crate::exit_codes;
 use crate::log::{Body, Elapsed, Event, Exchange, ProbeRequest, Role, Scope, Write, WriteOutcome};
@@ -30,34 +31,64 @@ pub(super) struct Args {
 /// Runs the verb.
 pub(super) fn run(args: &Args) -> Outcome {
     let record = given::read_record(&args.dir)?;
-    let file = file_of(&args.dir, EVENTS)?;
     // Of a record alone nobody knows when anything was.
-    let file = if args.dir.is_dir() { file } else { args.dir.with_file_name(EVENTS) };
-    let events = events_of(&file)?;
-    if !events.last().is_some_and(|last| matches!(last.body, Body::RunEnded { .. })) {
-        tell!(
-            "{}: the log was cut off, and the trace ends where it does",
-            terminal::printable(&file.to_string_lossy())
-        );
-    }
-    let text = trace::json(&trace_of(&events, &record))
-        .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
-    output::out(format_args!("{text}"));
-    Ok(exit_codes::PASSED)
-}
-
-/// What of a log and its record is in the trace.
-fn trace_of(events: &[Arc<Event>], record: &RunRecord) -> Trace {
-    let records: HashMap<&str, _> = record.scenarios.iter().map(|one| (&*one.name, one)).collect();
-    let mut open: HashMap<&str, usize> = HashMap::new();
+    let beside = args.dir.with_file_name("");
+    let dir = if args.dir.is_dir() { &args.dir } else { &beside };
     let mut trace = Trace {
         target: record.target.name.clone(),
         date: record.date.clone(),
         producer: record.producer.clone(),
         ..Trace::default()
     };
+    for log in logs(dir)? {
+        readable(&log)?;
+        let mut events = Vec::new();
+        each_event(&log, |event| {
+            if events.is_empty() {
+                is_of(&log, Some(&event.body), &record)?;
+            }
+            events.push(event);
+            Ok(())
+        })?;
+        if !events.last().is_some_and(|last| matches!(last.body, Body::RunEnded { .. })) {
+            let log = log.to_string_lossy();
+            tell!("{}: the log was cut off, and the trace ends where it does", terminal::printable(&log));
+        }
+        add(&mut trace, &events, &record);
+    }
+    trace.executions.sort_by_key(|one| one.from);
+    let text = trace::json(&trace)
+        .map_err(|error| Failure::environment(error, "this is a mistake of gateproof; please report it"))?;
+    output::out(format_args!("{text}"));
+    Ok(exit_codes::PASSED)
+}
+
+/// The log of a run, or those of its parts.
+fn logs(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let logs = logs_in(dir)?;
+    if logs.is_empty() { Ok(vec![file_of(dir, EVENTS)?]) } else { Ok(logs) }
+}
+
+/// How long after the run that a record is of the one of a log began: a part of several has a clock of its own.
+fn later(events: &[Event], record: &RunRecord) -> Micros {
+    let began = match events.first().map(|event| &event.body) {
+        Some(Body::RunStarted(started)) => started.date.parse::<Timestamp>().ok(),
+        _ => None,
+    };
+    let by = began
+        .zip(record.date.parse::<Timestamp>().ok())
+        .map(|(part, whole)| part.as_microsecond() - whole.as_microsecond());
+    u64::try_from(by.unwrap_or_default()).unwrap_or_default()
+}
+
+/// Puts into a trace what of a log and its record is in it.
+fn add(trace: &mut Trace, events: &[Event], record: &RunRecord) {
+    let records: HashMap<&str, _> = record.scenarios.iter().map(|one| (&*one.name, one)).collect();
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    let later = later(events, record);
     for event in events {
-        let at = event.at.0;
+        let at = event.at.0.saturating_add(later);
         let into = match &event.scope {
             Scope::Scenario(name) => {
                 if matches!(event.body, Body::ScenarioStarted(_)) {
@@ -82,9 +113,8 @@ fn trace_of(events: &[Arc<Event>], record: &RunRecord) -> Trace {
             }
             Scope::Run | Scope::Pool(_) => &mut trace.happenings,
         };
-        into.extend(happening(event.at, &event.body));
+        into.extend(happening(event.at, &event.body).map(|one| one.later(later)));
     }
-    trace
 }
 
 /// What an event is in a trace; nothing if it is not in it.

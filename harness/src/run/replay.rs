@@ -331,9 +331,15 @@ pub fn releases_of(events: &[Arc<Event>]) -> Result<(&str, Option<&str>), Replay
 /// # Errors
 /// If the log does not begin with that, or is of another format.
 pub fn started(events: &[Arc<Event>]) -> Result<&RunStarted, ReplayError> {
-    let Some(Body::RunStarted(started)) = events.first().map(|event| &event.body) else {
-        return Err(ReplayError::NoStart);
-    };
+    started_by(events.first().map(|event| &event.body))
+}
+
+/// The same of the first event of a log that is read event by event.
+///
+/// # Errors
+/// As above.
+pub fn started_by(first: Option<&Body>) -> Result<&RunStarted, ReplayError> {
+    let Some(Body::RunStarted(started)) = first else { return Err(ReplayError::NoStart) };
     if started.format == record::LOG_FORMAT { Ok(started) } else { Err(ReplayError::Format(started.format)) }
 }
 

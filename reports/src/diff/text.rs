@@ -32,7 +32,9 @@ pub fn render(diff: &Diff) -> String {
             continue;
         }
         let _ = writeln!(out, "{} ({})", change.words(), of_both(scenarios.len(), rules.len()));
-        scenarios.iter().for_each(|one| scenario(&mut out, one));
+        for alike in scenarios.chunk_by(|one, next| is_plain(one) && is_plain(next) && one.reason == next.reason) {
+            scenario(&mut out, alike);
+        }
         rules.iter().for_each(|one| rule(&mut out, one));
     }
     if !diff.slower.is_empty() {
@@ -50,14 +52,29 @@ pub fn render(diff: &Diff) -> String {
     out
 }
 
-fn scenario(out: &mut String, one: &Changed) {
+/// Of how many scenarios with one reason the names stand in its line.
+const NAMED: usize = 50;
+
+/// Whether a scenario has nothing to say but its reason, which many may share.
+fn is_plain(one: &Changed) -> bool {
+    one.reason.is_some() && one.findings.is_empty() && !one.known && one.executions.iter().all(|count| *count <= 1)
+}
+
+/// Scenarios of which the same is to be said, one at least.
+fn scenario(out: &mut String, alike: &[&Changed]) {
+    let Some(one) = alike.first() else { return };
     let known = if one.known { ", as is known" } else { "" };
     let often = if one.executions.iter().any(|count| *count > 1) {
         format!(" ({}, {} before)", counted(one.executions[1], "execution", "executions"), one.executions[0])
     } else {
         String::new()
     };
-    let _ = writeln!(out, "  {}{known}{often}", printable(&one.scenario));
+    let names = alike.iter().take(NAMED).map(|one| one.scenario.as_str()).collect::<Vec<_>>().join(", ");
+    let more = match alike.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let _ = writeln!(out, "  {}{more}{known}{often}", printable(&names));
     if let Some(reason) = &one.reason {
         let _ = writeln!(out, "      {}", printable(reason));
     }

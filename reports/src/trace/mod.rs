@@ -51,6 +51,12 @@ pub struct Happening {
 }
 
 impl Happening {
+    /// The same by a clock that began so much earlier.
+    #[must_use]
+    pub fn later(self, by: Micros) -> Happening {
+        Happening { from: self.from.saturating_add(by), to: self.to.saturating_add(by), ..self }
+    }
+
     /// Whether it is shown beside the steps, with its length.
     fn is_beside(&self) -> bool {
         matches!(self.what, What::Probed | What::Waited | What::Hindered)

@@ -76,11 +76,12 @@ function button(words, act, properties) {
   return h("button", { type: "button", ...properties, on: { click: (event) => act(event.currentTarget) } }, words);
 }
 
-/** The first of many, and a button that brings the next ones. */
-function some(all, limit, make, what) {
-  const box = h("div", { class: "some" });
+/** The first of many, and a button that brings the next ones. In a list the button has an entry of its own, as everything in one has. */
+function some(all, limit, make, what, box = h("div")) {
+  box.classList.add("some");
   let shown = 0;
-  const more = button("", () => next(true), { class: "more" });
+  const asks = button("", () => next(true), { class: "more" });
+  const more = ["OL", "UL"].includes(box.tagName) ? h("li", {}, asks) : asks;
   function next(asked) {
     const until = Math.min(all.length, shown + limit);
     // Those before go, so that there are never more than twice as many.
@@ -88,7 +89,7 @@ function some(all, limit, make, what) {
     more.remove();
     for (; shown < until; shown += 1) put(box, make(all[shown], shown));
     if (shown < all.length) {
-      more.textContent = `${Math.min(limit, all.length - shown)} more of ${all.length} ${what}`;
+      asks.textContent = `${Math.min(limit, all.length - shown)} more of ${all.length} ${what}`;
       box.append(more);
     }
   }

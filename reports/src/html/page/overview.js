@@ -47,9 +47,9 @@ function causesBox() {
   const all = DATA.causes.filter((cause) => ["failed", "late"].includes(cause.outcome));
   const open = DATA.causes.filter((cause) => cause.outcome === "inconclusive");
   return [
-    all.length > 0 ? h("section", { class: "why-failed" }, h("h3", {}, "Why it failed"), h("ol", { class: "causes" }, some(all, 25, causeBox, "reasons"))) : null,
+    all.length > 0 ? h("section", { class: "why-failed" }, h("h3", {}, "Why it failed"), some(all, 25, causeBox, "reasons", h("ol", { class: "causes" }))) : null,
     DATA.diagnosis.length > 0 ? h("section", { class: "diagnosis" }, h("h3", {}, "What it looks like"), h("pre", {}, DATA.diagnosis.join("\n"))) : null,
-    open.length > 0 ? h("section", {}, h("h3", {}, "What could not be tested"), h("ol", { class: "causes" }, some(open, 8, causeBox, "reasons"))) : null,
+    open.length > 0 ? h("section", {}, h("h3", {}, "What could not be tested"), some(open, 8, causeBox, "reasons", h("ol", { class: "causes" }))) : null,
   ];
 }
 
@@ -87,21 +87,26 @@ function cutsBox() {
 
 /** A comparison, as `report diff` has it. */
 function diffBox(found, title) {
-  const row = (one) => {
+  const row = (shared) => (one) => {
     const scenario = SCENARIOS.get(one.scenario);
     const name = one.scenario === undefined ? h("span", {}, one.rule) : scenario ? h("a", { href: address({ s: scenario.worst.name, e: "", t: "", p: "" }) }, one.scenario) : h("span", {}, one.scenario);
     const first = (one.findings || [])[0];
     return h("li", {}, name, one.known ? h("span", { class: "quiet" }, ", as is known") : null,
       one.executions && Math.max(...one.executions) > 1 ? h("span", { class: "quiet" }, ` (${amount(one.executions[1], "execution", "executions")}, ${one.executions[0]} before)`) : null,
-      one.reason ? h("p", { class: "quiet" }, one.reason) : null,
+      one.reason && one.reason !== shared ? h("p", { class: "quiet" }, one.reason) : null,
       one.seen ? h("p", { class: "quiet" }, one.seen) : null,
       first ? h("p", { class: "quiet" }, `${first.expectation}: expected ${first.expected}, seen ${first.seen}`) : null);
   };
   const groups = Object.entries(CHANGES).map(([change, words]) => {
     const all = [...found.scenarios, ...found.contract].filter((one) => one.change === change);
     if (all.length === 0) return null;
-    const list = h("ul", { class: "changes" }, some(all, 60, row, words));
-    return h("details", { class: `change ${change}`, open: change.startsWith("newly") || change === "noLongerTested" }, h("summary", {}, `${words} (${ofBoth(...[found.scenarios, found.contract].map((some) => some.filter((one) => one.change === change).length))})`), list);
+    // A reason that all have, such as another selection, is said once, and stands in the way of nothing.
+    const reasons = new Set(all.filter((one) => one.scenario !== undefined).map((one) => one.reason));
+    const shared = all.length > 1 && reasons.size === 1 ? [...reasons][0] ?? null : null;
+    const list = some(all, 60, row(shared), words, h("ul", { class: "changes" }));
+    const open = change.startsWith("newly") || (change === "noLongerTested" && shared === null);
+    const count = ofBoth(...[found.scenarios, found.contract].map((some) => some.filter((one) => one.change === change).length));
+    return h("details", { class: `change ${change}`, open }, h("summary", {}, `${words} (${count})${shared ? `: ${shared}` : ""}`), list);
   });
   const slow = found.slower.map((one) => {
     const what = one.step ? `${one.step[0]} steps[${one.step[1]}] ${one.stage}, ${one.compared} executions` : `${one.stage} of ${one.compared} steps`;
