@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use gateproof_report::record::RunRecord;
+use gateproof_report::record::{ContractRecord, Outcome, RunRecord, ScenarioRecord};
 use gateproof_report::terminal::printable;
 use gateproof_report::words::counted;
 
 use super::output::{self, Format, FormatArg, say};
-use super::{Failure, Outcome, given};
-use crate::diagnosis::{Cause, Diagnosis};
+use super::{Failure, given};
+use crate::diagnosis::{Cause, Diagnosis, Doubt};
 use crate::exit_codes;
 use crate::kill::ShownBy;
 use crate::suite::Suite;
@@ -33,7 +33,7 @@ pub(super) struct Args {
 }
 
 /// Runs the verb.
-pub(super) fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args) -> super::Outcome {
     let record = given::read_record(&args.record)?;
     let dialect = &record.target.dialect;
     let Some(suite) = built_in(&record)? else {
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     Ok(exit_codes::PASSED)
 }
 
-/// Prints what a run that failed looks like, where its dialect has a reference; nothing if it passed or looks like nothing.
+/// Prints what a run that failed looks like, where its dialect has a reference; nothing if it passed.
 pub(super) fn after(record: &RunRecord) -> Result<(), Failure> {
     lines_after(record)?.iter().for_each(|line| say!("{line}"));
     Ok(())
@@ -58,7 +58,25 @@ pub(super) fn after(record: &RunRecord) -> Result<(), Failure> {
 /// The same, line by line.
 pub(super) fn lines_after(record: &RunRecord) -> Result<Vec<String>, Failure> {
     let Some(suite) = built_in(record)? else { return Ok(Vec::new()) };
-    Ok(of(record, &[], &suite)?.filter(|found| found.fits).map(|found| lines(&found)).unwrap_or_default())
+    Ok(match of(record, &[], &suite)? {
+        Some(found) if found.fits => lines(&found),
+        // Of a run in which nothing but what is known failed there is nothing to find out every night.
+        Some(found) if has_news(record) => vec![format!(
+            "no known fault looks like {}: `gateproof report diagnose` says what comes near, and asks of a part of it by --only",
+            all(found.failures)
+        )],
+        _ => Vec::new(),
+    })
+}
+
+/// Whether anything failed that was not known to.
+fn has_news(record: &RunRecord) -> bool {
+    let failed = |one: &ScenarioRecord| matches!(one.outcome, Outcome::Failed | Outcome::Late);
+    record.scenarios.iter().any(failed) || record.contract.iter().any(ContractRecord::fails)
+}
+
+fn all(failures: usize) -> String {
+    if failures == 1 { "the one failure".to_owned() } else { format!("the {failures} failures") }
 }
 
 fn built_in(record: &RunRecord) -> Result<Option<Suite>, Failure> {
@@ -89,7 +107,7 @@ fn print(found: &Diagnosis) {
 fn lines(found: &Diagnosis) -> Vec<String> {
     let (explained, failures) = (found.explained, found.failures);
     let mut lines = Vec::new();
-    let all = if failures == 1 { "the one failure".to_owned() } else { format!("the {failures} failures") };
+    let all = all(failures);
     if found.fits {
         let causes = match found.causes.len() {
             1 => "one of the known faults, which explains".to_owned(),
@@ -120,10 +138,28 @@ fn lines_of(cause: &Cause) -> Vec<String> {
     if !cause.missing.is_empty() {
         lines.push(format!("      would have failed too, and passed: {}", few(&cause.missing)));
     }
+    if let Some(doubt) = &cause.doubt {
+        lines.push(format!("      not sure: {}", of_doubt(doubt)));
+    }
     if !cause.reported.is_empty() {
         lines.push(format!("      reported of others: {}", cause.reported.join(" ")));
     }
     lines
+}
+
+fn of_doubt(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::NotRun(scenarios) => {
+            format!("most of what shows it was not run, and would tell: {}", few(scenarios))
+        }
+        Doubt::FailedElsewhere => "most of what shows it failed somewhere else, so that it cannot be told".to_owned(),
+        Doubt::ByClausesAlone { known } => {
+            format!(
+                "more than a clause that it breaks ties no more than {} to it",
+                counted(*known, "failure", "failures")
+            )
+        }
+    }
 }
 
 /// The first few names, and how many more there are.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gateproof_report::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, repeat_of};
 use gateproof_testbed::KnownFault;
 
+use super::Doubt;
 use crate::kill::{Showing, ShownBy};
 use crate::scenario::pattern::matches;
 
@@ -19,11 +20,17 @@ const TOLD: usize = 50;
 /// where it would, few fail in several places where it would.
 const VOUCHES: u32 = 3;
 
+/// So many of what shows a fault have to fail, and none may pass, before what fails in the same way for the same clause is known to come
+/// of it, too.
+const AGREEING: usize = 2;
+
 /// What failed in a run, and what passed.
 pub(super) struct Seen<'a> {
     /// What failed first in each scenario that failed, and what failed in the same step: which comes first may be a matter of time.
     failed: BTreeMap<&'a str, Vec<&'a Finding>>,
     passed: BTreeSet<&'a str>,
+    /// What the target does not claim to do: it cannot speak against anything.
+    not_supported: BTreeSet<&'a str>,
     rules: BTreeMap<&'a str, &'a ContractRecord>,
     /// Rules that are broken and not asked about.
     unasked: BTreeSet<&'a str>,
@@ -31,8 +38,13 @@ pub(super) struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     pub(super) fn of(record: &'a RunRecord) -> Seen<'a> {
-        let mut seen =
-            Seen { failed: BTreeMap::new(), passed: BTreeSet::new(), rules: BTreeMap::new(), unasked: BTreeSet::new() };
+        let mut seen = Seen {
+            failed: BTreeMap::new(),
+            passed: BTreeSet::new(),
+            not_supported: BTreeSet::new(),
+            rules: BTreeMap::new(),
+            unasked: BTreeSet::new(),
+        };
         for scenario in &record.scenarios {
             let name = repeat_of(&scenario.name).0;
             match scenario.outcome {
@@ -40,7 +52,8 @@ impl<'a> Seen<'a> {
                     seen.failed.entry(name).or_default().extend(firsts(scenario));
                 }
                 Outcome::Passed => drop(seen.passed.insert(name)),
-                Outcome::Inconclusive | Outcome::Skipped | Outcome::NotSupported => {}
+                Outcome::NotSupported => drop(seen.not_supported.insert(name)),
+                Outcome::Inconclusive | Outcome::Skipped => {}
             }
         }
         // What fails in one repeat of several fails.
@@ -104,6 +117,13 @@ fn firsts(scenario: &ScenarioRecord) -> impl Iterator<Item = &Finding> {
     grave().filter(move |one| steps.contains(&step(one)))
 }
 
+/// How something fails, whatever it fails at: of an expectation its last words.
+fn way(expectation: &str) -> &str {
+    let of_object = expectation.rsplit('/').next().unwrap_or_default();
+    let mut dots = of_object.rmatch_indices('.').map(|(at, _)| at + 1);
+    dots.nth(1).and_then(|at| of_object.get(at..)).unwrap_or(of_object)
+}
+
 /// A fault that may be a cause: something that shows it was seen.
 pub(super) struct Suspect<'a> {
     pub(super) fault: &'a KnownFault,
@@ -113,11 +133,13 @@ pub(super) struct Suspect<'a> {
     pub(super) named: BTreeSet<&'a str>,
     /// What shows the fault, and passed.
     pub(super) missing: BTreeSet<&'a str>,
-    /// How much of what shows the fault was run, of a hundred.
+    /// What shows the fault and was not run, though the target could.
+    unrun: BTreeSet<&'a str>,
+    /// How much of what shows the fault was run, of a hundred that could be.
     tried: usize,
     /// And how much of that says something, of a hundred: of what failed somewhere else it cannot be told.
     told: usize,
-    /// How much of what it explains is known to fail first under it, not by a clause alone.
+    /// How much of what it explains is known to fail first under it, or fails in the same way for the same clause, not by a clause alone.
     known: usize,
 }
 
@@ -129,11 +151,12 @@ impl<'a> Suspect<'a> {
         if named.is_empty() {
             return None;
         }
-        let missing = told.iter().filter(|(name, is_there)| !is_there && !named.contains(name));
+        let missing: BTreeSet<&str> =
+            told.iter().filter(|(name, is_there)| !is_there && !named.contains(name)).map(|(name, _)| *name).collect();
         let is_declared = |one: &&Finding| one.clauses.iter().any(|clause| fault.clauses.contains(&&**clause));
         let is_beside = |name: &str, one: &&Finding| shown_by.is_beside(fault.name, name, &one.expectation);
         let besides = seen.failed.iter().filter(|(name, all)| all.iter().any(|one| is_beside(name, one)));
-        let known: BTreeSet<&str> = besides.map(|(name, _)| *name).chain(named.iter().copied()).collect();
+        let mut known: BTreeSet<&str> = besides.map(|(name, _)| *name).chain(named.iter().copied()).collect();
         let scenarios = seen.failed.iter().filter(|(_, all)| all.iter().any(&is_declared));
         let is_broken = |rule: &&&ContractRecord| {
             !rule.breaches.is_empty() && rule.clauses.iter().any(|clause| fault.clauses.contains(&&**clause))
@@ -141,12 +164,29 @@ impl<'a> Suspect<'a> {
         let mut explains: BTreeSet<&str> = scenarios.map(|(name, _)| *name).collect();
         explains.extend(seen.rules.values().filter(is_broken).map(|rule| &*rule.name));
         explains.extend(&known);
-        let run = listed.iter().filter(|one| seen.has_run(&one.scenario)).count();
+        if named.len() >= AGREEING && missing.is_empty() {
+            let ways = |one: &'a Finding| {
+                let broken = one.clauses.iter().filter(|clause| fault.clauses.contains(&&***clause));
+                broken.map(|clause| (way(&one.expectation), &**clause))
+            };
+            let shown = listed.iter().flat_map(|row| {
+                let failed = seen.failed.get(&*row.scenario).into_iter().flatten();
+                failed.filter(|one| matches(&row.expectation, &one.expectation))
+            });
+            let shown: BTreeSet<(&str, &str)> = shown.flat_map(|one| ways(one)).collect();
+            let alike =
+                seen.failed.iter().filter(|(_, all)| all.iter().any(|one| ways(one).any(|way| shown.contains(&way))));
+            known.extend(alike.map(|(name, _)| *name));
+        }
+        let could_run = listed.iter().filter(|one| !seen.not_supported.contains(&*one.scenario));
+        let (run, unrun): (Vec<&Showing>, Vec<&Showing>) = could_run.partition(|one| seen.has_run(&one.scenario));
+        let (run, could) = (run.len(), run.len() + unrun.len());
         Some(Suspect {
             fault,
             explains,
-            missing: missing.map(|(name, _)| *name).collect(),
-            tried: run * 100 / listed.len(),
+            missing,
+            unrun: unrun.into_iter().map(|one| &*one.scenario).collect(),
+            tried: run * 100 / could.max(1),
             told: told.len() * 100 / run.max(1),
             known: known.len(),
             named,
@@ -161,7 +201,18 @@ impl<'a> Suspect<'a> {
     /// Whether it may be named as a cause: enough of what shows it was run, most of that says something, and what is explained by no
     /// more than a clause is vouched for by what is known to fail.
     pub(super) fn is_sure(&self) -> bool {
-        self.tried >= TRIED && self.told > TOLD && self.explains.len() <= self.known.pow(VOUCHES).max(2)
+        self.doubt().is_none()
+    }
+
+    /// Why it may not be named as a cause.
+    pub(super) fn doubt(&self) -> Option<Doubt> {
+        if self.tried < TRIED {
+            return Some(Doubt::NotRun(self.unrun.iter().map(|name| (*name).to_owned()).collect()));
+        }
+        if self.told <= TOLD {
+            return Some(Doubt::FailedElsewhere);
+        }
+        (self.explains.len() > self.known.pow(VOUCHES).max(2)).then_some(Doubt::ByClausesAlone { known: self.known })
     }
 
     /// Whether the run cannot tell the two apart.

@@ -293,22 +293,25 @@ fn unknown(record: &RunRecord, fault: &KnownFault, shown_by: &ShownBy) -> Vec<St
     found
 }
 
-/// The record of a run without a third of the scenarios, and of the features: but for those that most scenarios need, without which
-/// there would be no run.
+/// The record of a run without a third of the scenarios, which somebody did not select, and of the features, which a target does not claim.
 fn cut(record: &RunRecord, draw: &mut ChaCha8Rng) -> RunRecord {
     let features: BTreeSet<&str> = record.scenarios.iter().flat_map(|one| &one.features).map(String::as_str).collect();
-    let needs = |name: &str| record.scenarios.iter().filter(|one| one.features.iter().any(|own| own == name)).count();
-    let features: Vec<&str> = features.into_iter().filter(|name| needs(name) * 2 <= record.scenarios.len()).collect();
+    let features: Vec<&str> = features.into_iter().collect();
     let off: BTreeSet<&str> = features.choose_multiple(draw, features.len() / TAKEN).copied().collect();
     let names: BTreeSet<&str> = record.scenarios.iter().map(|one| repeat_of(&one.name).0).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let mut gone: BTreeSet<&str> = names.choose_multiple(draw, names.len() / TAKEN).copied().collect();
-    let needs_any = |one: &&ScenarioRecord| one.features.iter().any(|feature| off.contains(feature.as_str()));
-    gone.extend(record.scenarios.iter().filter(needs_any).map(|one| repeat_of(&one.name).0));
+    let gone: BTreeSet<&str> = names.choose_multiple(draw, names.len() / TAKEN).copied().collect();
+    let is_unclaimed = |one: &ScenarioRecord| one.features.iter().any(|feature| off.contains(feature.as_str()));
+    let unclaimed = record.scenarios.iter().filter(|one| is_unclaimed(one)).map(|one| repeat_of(&one.name).0);
+    let silent: BTreeSet<&str> = unclaimed.chain(gone.iter().copied()).collect();
     let mut left = record.clone();
     left.scenarios.retain(|one| !gone.contains(repeat_of(&one.name).0));
+    for one in left.scenarios.iter_mut().filter(|one| is_unclaimed(one)) {
+        one.outcome = Outcome::NotSupported;
+        one.findings.clear();
+    }
     for rule in &mut left.contract {
-        rule.breaches.retain(|breach| !gone.contains(repeat_of(&breach.scenario).0));
+        rule.breaches.retain(|breach| !silent.contains(repeat_of(&breach.scenario).0));
     }
     left
 }

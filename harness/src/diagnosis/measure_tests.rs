@@ -82,17 +82,21 @@ fn a_cut_takes_a_third_of_the_features_and_of_the_scenarios_with_what_they_broke
     };
     run.contract.push(rule);
     let mut draw = ChaCha8Rng::seed_from_u64(1);
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut bare) = (BTreeSet::new(), 0);
     for _ in 0..50 {
         let left = cut(&run, &mut draw);
-        let names: Vec<&str> = left.scenarios.iter().map(|one| one.name.as_str()).collect();
-        // Of nine three go, and at most one more whose feature went; what has no feature but that of all stays for that.
-        assert!((5..=6).contains(&names.len()), "{names:?}");
+        // Of nine three go; of the features of the rest one in four is not claimed, be it that of all.
+        assert_eq!(left.scenarios.len(), 6);
+        let ran = left.scenarios.iter().filter(|one| one.outcome != Outcome::NotSupported);
+        let names: Vec<&str> = ran.map(|one| one.name.as_str()).collect();
+        assert!(matches!(names.len(), 0 | 5 | 6), "{names:?}");
         let breached: Vec<&str> = left.contract[0].breaches.iter().map(|one| one.scenario.as_str()).collect();
         assert_eq!(breached, names);
+        bare += usize::from(names.is_empty());
         seen.insert(names.join(" "));
     }
     assert!(seen.len() > 10, "{} cuts", seen.len());
+    assert!(bare > 0, "none was without the feature that all need");
 }
 
 #[rstest]

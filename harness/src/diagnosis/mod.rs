@@ -62,6 +62,24 @@ pub struct Cause {
     pub explains: Vec<String>,
     /// Those that would have failed under it, and passed.
     pub missing: Vec<String>,
+    /// Why it is not sure enough to be named, if it only comes near.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+}
+
+/// Why a fault is not sure enough to be named as a cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Doubt {
+    /// More than half of what shows it was not run, and might speak against it: these scenarios.
+    NotRun(Vec<String>),
+    /// Of what shows it half or more failed somewhere else, so that it cannot be told.
+    FailedElsewhere,
+    /// Too much of what it explains is tied to it by no more than a clause that it breaks.
+    ByClausesAlone {
+        /// How many failures are tied to it by more.
+        known: usize,
+    },
 }
 
 impl Diagnosis {
@@ -181,6 +199,7 @@ fn cause(one: &Suspect<'_>, all: &[&Suspect<'_>]) -> Cause {
         reported: one.fault.reported.iter().map(|url| (*url).to_owned()).collect(),
         explains: text(&one.explains),
         missing: text(&one.missing),
+        doubt: one.doubt(),
     }
 }
 

@@ -156,6 +156,42 @@ fn a_fault_comes_near_where_too_little_of_what_shows_it_says_something(
     assert_eq!((named(&found), found.fits), (vec!["wide"], fits), "{found:?}");
 }
 
+#[rstest]
+#[case::one_of_three_was_run(&["a"], Some(Doubt::NotRun(vec!["b".to_owned(), "c".to_owned()])))]
+#[case::two_of_three(&["a", "b"], None)]
+#[case::one_of_the_one_that_the_target_can_do(&["a", "b?", "c?"], None)]
+#[case::one_of_two_that_it_can(&["a", "b?"], None)]
+#[case::two_of_three_failed_somewhere_else(&["a", "b!", "c!"], Some(Doubt::FailedElsewhere))]
+#[case::two_tie_six_more(&["a", "b", "1", "2", "3", "4", "5", "6"], None)]
+#[case::and_no_more(&["a", "b", "1", "2", "3", "4", "5", "6", "7"], Some(Doubt::ByClausesAlone { known: 2 }))]
+#[case::but_what_fails_in_the_same_way(&["a", "b", "1", "2", "3", "4", "5", "6", "7="], None)]
+#[case::unless_something_passed(
+    &["a", "b", "c+", "1", "2", "3", "4", "5", "6", "7="],
+    Some(Doubt::ByClausesAlone { known: 2 })
+)]
+fn it_is_said_why_a_fault_is_not_sure(#[case] run: &[&str], #[case] doubt: Option<Doubt>) {
+    // What the mark behind the name says of it: `?` it is not supported, `!` it failed at something else, `+` it passed, `=` it failed in
+    // the way of those that show the fault; without one those of the table fail as it says, and others for the clause alone.
+    let of = |text: &&str| {
+        let (name, mark) = text.split_at(1);
+        let way = format!("steps[1].settle.HTTPRoute/{name}.Accepted.status");
+        match mark {
+            "?" => ScenarioRecord { outcome: Outcome::NotSupported, ..scenario(name, &[]) },
+            "+" => scenario(name, &[]),
+            "!" => scenario(name, &[("else", &["Q"])]),
+            "=" => scenario(name, &[(&way, &["X"])]),
+            _ if name.starts_with(char::is_alphabetic) => scenario(name, &[(&way, &["X"])]),
+            _ => scenario(name, &[("steps[1].probe.status", &["X"])]),
+        }
+    };
+    let table = "wide: [a steps*.settle.*, b steps*.settle.*, c steps*.settle.*]";
+    let faults = [fault("wide", &["X"])];
+    let run = record(run.iter().map(of).collect(), vec![]);
+    let seen = Seen::of(&run);
+    let shown_by = ShownBy::parse(table).unwrap();
+    assert_eq!(Suspect::of(&faults[0], &shown_by, &seen).unwrap().doubt(), doubt);
+}
+
 #[test]
 fn what_is_not_sure_enough_to_be_named_may_look_the_same() {
     let run = vec![scenario("a", &[("a.1", &["X"])])];
