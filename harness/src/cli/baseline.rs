@@ -42,7 +42,13 @@ impl BaselineArg {
             let runs = self.readable(path, dialect);
             return Ok((!runs.is_empty()).then_some(Baseline(runs)));
         }
-        let runs = records(path)?;
+        let runs = match self.last_green && path.is_dir() && !path.join(RECORD).exists() {
+            true => runs_in(path, dialect).iter().map(|file| read_record(file)).collect::<Result<Vec<_>, _>>()?,
+            false => records(path)?,
+        };
+        if runs.is_empty() {
+            return Err(none_in(path));
+        }
         if self.if_same_dialect
             && let Some(other) = other_dialect(&runs, dialect)
         {
@@ -89,7 +95,8 @@ impl BaselineArg {
 
     /// That of one of several dialects. The run before was one of these, too; what may be missing is looked for in the whole.
     pub(super) fn of_several(&self, dialect: &str) -> BaselineArg {
-        let of_it = |dir: &PathBuf| if self.baseline_optional { dir.clone() } else { dir.join(dialect) };
+        let is_whole = |dir: &PathBuf| self.baseline_optional || (self.last_green && !dir.join(dialect).is_dir());
+        let of_it = |dir: &PathBuf| if is_whole(dir) { dir.clone() } else { dir.join(dialect) };
         BaselineArg { baseline: self.baseline.as_ref().map(of_it), ..*self }
     }
 }

@@ -43,7 +43,7 @@ const UNFINISHED: &str = "unfinished.txt";
 const UNFINISHED_HEAD: &str =
     "The run of this directory has not ended: it is under way, was killed, or could not start.";
 /// What the last run that ended came to, until another one has: what failed then can still be run again.
-const PREVIOUS: &str = "previous-record.json";
+pub(crate) const PREVIOUS: &str = "previous-record.json";
 
 /// The report directory of one run.
 pub(crate) struct ReportDir {
@@ -53,6 +53,8 @@ pub(crate) struct ReportDir {
     ours: BTreeSet<String>,
     /// The dialects of this run that have a directory of their own in it.
     dialects: Vec<String>,
+    /// Those of an earlier run of several that are none of this one's. What failed in them can be run again until this one has ended.
+    earlier: Vec<String>,
 }
 
 impl ReportDir {
@@ -63,7 +65,7 @@ impl ReportDir {
 
     /// The same of a run of several dialects. Each has a directory of its own below it, which itself takes away what an earlier run left there.
     pub(crate) fn of_several(root: &Path, dialects: Vec<String>) -> ReportDir {
-        ReportDir { root: root.to_owned(), taken: false, ours: BTreeSet::new(), dialects }
+        ReportDir { root: root.to_owned(), taken: false, ours: BTreeSet::new(), dialects, earlier: Vec::new() }
     }
 
     /// Takes away what an earlier run left, of one dialect or of several, if there is anything that could pass for this one's, and says
@@ -79,10 +81,10 @@ impl ReportDir {
             let last = if is_unfinished(&self.root) { PREVIOUS } else { RECORD };
             let previous = text_of(&self.root.join(last));
             let listed = listed.unwrap_or_default();
-            for (name, files) in dialects_of(&self.root, &listed) {
-                if !self.dialects.contains(&name) {
-                    ReportDir::at(&self.root.join(name)).clear(&files)?;
-                }
+            self.earlier = dialects_of(&self.root, &listed).into_iter().map(|(name, _)| name).collect();
+            self.earlier.retain(|name| !self.dialects.contains(name));
+            for name in &self.earlier {
+                ReportDir::at(&self.root.join(name)).take()?;
             }
             self.remove(&listed)?;
             self.mark(previous.as_deref())?;
@@ -122,6 +124,12 @@ impl ReportDir {
 
     /// The run has ended, and everything of it is written.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        for name in std::mem::take(&mut self.earlier) {
+            let dir = self.root.join(name);
+            if let Some(listed) = listed_in(&dir) {
+                ReportDir::at(&dir).clear(&listed)?;
+            }
+        }
         for name in [PREVIOUS, UNFINISHED].into_iter().filter(|name| self.ours.contains(*name)) {
             let path = self.root.join(name);
             fs::remove_file(&path).map_err(|error| self.failure(&path, &error))?;
@@ -143,7 +151,7 @@ impl ReportDir {
     fn mark(&mut self, previous: Option<&str>) -> Result<(), Failure> {
         self.taken = true;
         let path = self.root.join(LIST);
-        let dialects: String = self.dialects.iter().map(|name| format!("{name}/\n")).collect();
+        let dialects: String = self.dialects.iter().chain(&self.earlier).map(|name| format!("{name}/\n")).collect();
         fs::write(&path, format!("{LIST_HEAD}\n{dialects}")).map_err(|error| self.failure(&path, &error))?;
         self.write(&[UNFINISHED], &format!("{UNFINISHED_HEAD}\n"))?;
         REPORTS.iter().try_for_each(|name| self.make_room(&self.root.join(name)))?;

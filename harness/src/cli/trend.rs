@@ -11,7 +11,7 @@ use gateproof_report::trend::{self, Keep, Run};
 use gateproof_report::words::counted;
 
 use super::output::{self, say, tell};
-use super::report_dir::{RECORD, prune};
+use super::report_dir::{PREVIOUS, RECORD, prune};
 use super::{Failure, Outcome, diff, given};
 use crate::cluster::clock;
 use crate::exit_codes;
@@ -127,9 +127,11 @@ fn show(args: &Args, series: Series, notes: Vec<String>) -> Result<(), Failure> 
             tell!("{place} of {date} would be pruned");
             continue;
         }
-        match prune(Path::new(&old.place))? {
-            Ok(files) => tell!("pruned {place} of {date}: {}", counted(files, "file", "files")),
-            Err(why) => tell!("{place} of {date} is left: {why}"),
+        // One that cannot be deleted keeps none of the others.
+        match prune(Path::new(&old.place)) {
+            Ok(Ok(files)) => tell!("pruned {place} of {date}: {}", counted(files, "file", "files")),
+            Ok(Err(why)) => tell!("{place} of {date} is left: {why}"),
+            Err(failure) => tell!("{place} of {date} is left: {}", failure.message()),
         }
     }
     Ok(())
@@ -175,7 +177,9 @@ impl Found {
         let mut entries: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         entries.sort();
         for entry in entries {
-            let is_record = entry.extension().is_some_and(|extension| extension == "json") && entry.is_file();
+            // What a run that did not end keeps of the one before is no run.
+            let is_json = entry.extension().is_some_and(|extension| extension == "json") && !entry.ends_with(PREVIOUS);
+            let is_record = is_json && entry.is_file();
             if is_record || (depth > 0 && entry.is_dir() && !is_link(&entry)) {
                 self.search(&entry, depth - usize::from(!is_record));
             }

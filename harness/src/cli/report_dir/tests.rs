@@ -330,6 +330,20 @@ fn what_is_not_ours_stays_among_dialects() {
 }
 
 /// Nothing passes for what it came to, and what failed before can still be run again.
+/// What failed can be run again until another run has ended.
+#[test]
+fn a_run_of_one_that_does_not_begin_keeps_what_those_of_several_came_to() {
+    let dir = of_two();
+    ReportDir::at(dir.path()).take().unwrap();
+    for dialect in ["aso", "kuadrant"] {
+        assert!(!dir.path().join(dialect).join(RECORD).exists());
+        let last = last_record(&dir.path().join(dialect)).unwrap();
+        assert_eq!(fs::read_to_string(last).unwrap(), "of this run");
+    }
+    run_of(dir.path(), &[]);
+    assert_eq!(top(dir.path()), ["failures/", LIST, "own/", RECORD]);
+}
+
 #[test]
 fn a_run_of_several_that_is_not_begun_says_so() {
     let dir = of_two();
