@@ -328,11 +328,14 @@ enum FirstRun {
 
 /// The first run, if there is one. The reference's failures are nobody's, and what is written is about Gateway API.
 fn first_run(args: &Args, place: &Place) -> Result<FirstRun, Failure> {
-    let here = args.dir.join(REPORT);
-    let usual = if here.join(RECORD).is_file() { here } else { place.root.join(REPORT) };
-    let dir = args.report.clone().unwrap_or(usual);
+    let (here, top) = (args.dir.join(REPORT), place.root.join(REPORT));
+    // A run of several dialects has a directory for each.
+    let usual = [here, top].into_iter().flat_map(|dir| [dir.join(Dialect::gateway_api().name()), dir]);
+    let usual = usual.filter(|dir| dir.is_dir()).max_by_key(|dir| dir.join(RECORD).is_file());
+    let Some(dir) = args.report.clone().or(usual) else { return Ok(FirstRun::None) };
     if args.report.is_none() && !dir.join(RECORD).is_file() {
-        return Ok(FirstRun::None);
+        let what = format!("{} has no record of a run that ended", dir.display());
+        return Ok(FirstRun::Others(what));
     }
     let record = given::read_record(&dir)?;
     let target = &record.target;

@@ -312,6 +312,20 @@ fn failures_of_the_reference_are_nobodys() {
     expect(&named, 0, &["run `gateproof run --gateway-class acme` once"]);
 }
 
+/// A run of several dialects has its reports of Gateway API in a directory of their own; one that did not end has none.
+#[test]
+fn a_first_run_is_found_or_it_is_said_why_not() {
+    let dir = tempfile::tempdir().unwrap();
+    first_run(dir.path());
+    let (reports, part) = (dir.path().join("gateproof-report"), dir.path().join("gateproof-report/gateway-api"));
+    fs::create_dir(&part).unwrap();
+    fs::rename(reports.join("record.json"), part.join("record.json")).unwrap();
+    expect(&init(dir.path(), &[]), 0, &["first run: ./gateproof-report/gateway-api of"]);
+    fs::remove_dir_all(&part).unwrap();
+    let why = "first run: ./gateproof-report has no record of a run that ended: nothing is taken from it";
+    expect(&init(dir.path(), &["--force"]), 0, &[why, "`my-class`"]);
+}
+
 #[test]
 fn failures_of_another_dialect_are_not_those_of_gateway_api() {
     let dir = tempfile::tempdir().unwrap();

@@ -100,7 +100,11 @@ pub(super) fn unfit(folder: &str, who: &Implementation) -> Option<String> {
     let said = words(&format!("{} {}", who.organization, who.project));
     // Names in other scripts have no words here.
     let is_known = said.iter().any(|word| !word.is_empty());
-    (is_known && words(folder).is_disjoint(&said))
+    // Where one word ends and the next begins is a matter of taste: `NGINXGatewayFabric` is in `nginx-gateway-fabric`.
+    let closed = |text: &str| slug(text).replace('-', "");
+    let names = [&who.organization, &who.project].map(|name| closed(name));
+    let is_within = |name: &String| !name.is_empty() && closed(folder).contains(name.as_str());
+    (is_known && words(folder).is_disjoint(&said) && !names.iter().any(is_within))
         .then(|| format!("is `{folder}`, which names neither organization nor project, as in `{}`", usual(who)))
 }
 

@@ -52,8 +52,8 @@ pub fn render(diff: &Diff) -> String {
     out
 }
 
-/// Of how many scenarios with one reason the names stand in its line.
-const NAMED: usize = 50;
+/// So many names stand in a line.
+const NAMED: usize = 10;
 
 /// Whether a scenario has nothing to say but its reason, which many may share.
 fn is_plain(one: &Changed) -> bool {
@@ -69,12 +69,10 @@ fn scenario(out: &mut String, alike: &[&Changed]) {
     } else {
         String::new()
     };
-    let names = alike.iter().take(NAMED).map(|one| one.scenario.as_str()).collect::<Vec<_>>().join(", ");
-    let more = match alike.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let _ = writeln!(out, "  {}{more}{known}{often}", printable(&names));
+    for some in alike.chunks(NAMED) {
+        let names = some.iter().map(|one| one.scenario.as_str()).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "  {}{known}{often}", printable(&names));
+    }
     if let Some(reason) = &one.reason {
         let _ = writeln!(out, "      {}", printable(reason));
     }

@@ -48,7 +48,9 @@ impl Remote {
         let plain = |text: &str, more: &str| {
             !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
-        (plain(host, ".-") && plain(organization, "./_-") && plain(project, "._-")).then(|| Remote {
+        // A path to a repository beside this one is no host.
+        let is_host = plain(host, ".-") && host.starts_with(|c: char| c.is_ascii_alphanumeric());
+        (is_host && plain(organization, "./_-") && plain(project, "._-")).then(|| Remote {
             host: host.to_owned(),
             organization: organization.to_owned(),
             project: project.to_owned(),

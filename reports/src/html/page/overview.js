@@ -100,9 +100,9 @@ function diffBox(found, title) {
   const groups = Object.entries(CHANGES).map(([change, words]) => {
     const all = [...found.scenarios, ...found.contract].filter((one) => one.change === change);
     if (all.length === 0) return null;
-    // A reason that all have, such as another selection, is said once, and stands in the way of nothing.
-    const reasons = new Set(all.filter((one) => one.scenario !== undefined).map((one) => one.reason));
-    const shared = all.length > 1 && reasons.size === 1 ? [...reasons][0] ?? null : null;
+    // A selection that is another one is said once, and stands in the way of nothing.
+    const unselected = "it was not selected";
+    const shared = all.length > 1 && all.every((one) => one.reason === unselected) ? unselected : null;
     const list = some(all, 60, row(shared), words, h("ul", { class: "changes" }));
     const open = change.startsWith("newly") || (change === "noLongerTested" && shared === null);
     const count = ofBoth(...[found.scenarios, found.contract].map((some) => some.filter((one) => one.change === change).length));
