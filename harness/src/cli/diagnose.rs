@@ -61,10 +61,16 @@ pub(super) fn lines_after(record: &RunRecord) -> Result<Vec<String>, Failure> {
     Ok(match of(record, &[], &suite)? {
         Some(found) if found.fits => lines(&found),
         // Of a run in which nothing but what is known failed there is nothing to find out every night.
-        Some(found) if has_news(record) => vec![format!(
-            "no known fault looks like {}: `gateproof report diagnose` says what comes near, and asks of a part of it by --only",
-            all(found.failures)
-        )],
+        Some(found) if has_news(record) => {
+            let more = "`gateproof report diagnose` says more, and asks of a part of it by --only";
+            let all = all(found.failures);
+            vec![match &found.causes[..] {
+                [cause] if found.explained == found.failures && cause.missing.is_empty() => {
+                    format!("{} would explain {all}, and that is not sure: {more}", cause.fault)
+                }
+                _ => format!("no known fault looks like {all}: {more}"),
+            }]
+        }
         _ => Vec::new(),
     })
 }
@@ -117,6 +123,8 @@ fn lines(found: &Diagnosis) -> Vec<String> {
             .push(format!("it behaves as under {causes} {explained} of {}:", counted(failures, "failure", "failures")));
     } else if found.causes.is_empty() {
         lines.push(format!("no known fault looks like {all}"));
+    } else if explained == failures && found.causes.iter().all(|cause| cause.missing.is_empty()) {
+        lines.push(format!("this would explain {all}, and is not sure:"));
     } else {
         lines.push(format!("no known fault looks like {all}; what comes near explains {explained}:"));
     }

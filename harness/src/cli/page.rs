@@ -59,11 +59,13 @@ pub(super) fn each_event(log: &Path, mut take: impl FnMut(Event) -> Result<(), F
         |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
     let mut decoder = Decoder::default();
     let mut text = BufReader::new(File::open(log).map_err(unreadable)?);
-    let mut line = String::new();
-    while text.read_line(&mut line).map_err(unreadable)? > 0 {
-        match decoder.event(line.trim_end_matches('\n')) {
+    let mut line = Vec::new();
+    while text.read_until(b'\n', &mut line).map_err(unreadable)? > 0 {
+        let text = str::from_utf8(&line).map_err(|error| error.to_string());
+        let event = text.and_then(|text| decoder.event(text.trim_end_matches('\n')).map_err(|error| error.to_string()));
+        match event {
             Ok(event) => take(event)?,
-            Err(_) if !line.ends_with('\n') => break,
+            Err(_) if !line.ends_with(b"\n") => break,
             Err(error) => {
                 let help = "name the report directory of a run that ended";
                 return Err(Failure::usage(format!("{}: {error}", log.display()), help));

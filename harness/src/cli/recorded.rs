@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gateproof_report::conformance::ConformanceReport;
 use gateproof_report::merge;
 use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord, repeat_of};
+use jiff::Timestamp;
 
 use super::dialect::DialectArg;
 use super::options::{builtin_scenarios, scenarios_of};
@@ -219,23 +220,37 @@ pub(super) fn is_of(file: &Path, first: Option<&Body>, record: &RunRecord) -> Re
         let help = error.help();
         Failure::usage(format!("{}: {error}", file.display()), help)
     })?;
-    // A whole that was put together has the date of its earliest part.
-    let is_part = started.shard.is_some() && record.shard.is_none();
-    let is_then = if is_part { started.date >= record.date } else { started.date == record.date };
-    if is_then && started.target == record.target.name {
+    let target = &record.target;
+    let is_same = started.target == target.name
+        && started.dialect == target.dialect
+        && started.edition == target.edition
+        && started.arguments == record.arguments;
+    if is_same && is_at(&started.date, record, started.shard.is_some()) {
         return Ok(());
     }
-    let of = |target: &str, date: &str| format!("of {target} at {date}");
+    let of = |dialect: &str, target: &str, date: &str| format!("of {dialect} on {target} at {date}");
     let problem = format!(
         "{}: the log is of another run, {}, where the record is {}",
         file.display(),
-        of(&started.target, &started.date),
-        of(&record.target.name, &record.date)
+        of(&started.dialect, &started.target, &started.date),
+        of(&target.dialect, &target.name, &record.date)
     );
     Err(Failure::usage(
         problem,
         "name a report directory as its run wrote it; `gateproof report verify` says what was edited",
     ))
+}
+
+/// Whether a run that began then is the one of the record, or a part of it: what was put together has the date of its earliest part, and ends
+/// with its last.
+fn is_at(date: &str, record: &RunRecord, is_part: bool) -> bool {
+    if !is_part || record.shard.is_some() {
+        return date == record.date;
+    }
+    let [began, whole] = [date, &record.date].map(|date| date.parse::<Timestamp>().ok());
+    let after = began.zip(whole).map(|(began, whole)| began.as_millisecond() - whole.as_millisecond());
+    // Dates have whole seconds.
+    after.and_then(|after| u64::try_from(after).ok()).is_some_and(|after| after <= record.duration_ms + 1000)
 }
 
 /// One run, or the parts of one.

@@ -186,8 +186,9 @@ impl<'a> Suspect<'a> {
             explains,
             missing,
             unrun: unrun.into_iter().map(|one| &*one.scenario).collect(),
-            tried: run * 100 / could.max(1),
-            told: told.len() * 100 / run.max(1),
+            // What the target does not claim says nothing against it either.
+            tried: if could == 0 { 100 } else { run * 100 / could },
+            told: if run == 0 { 100 } else { told.len() * 100 / run },
             known: known.len(),
             named,
         })
