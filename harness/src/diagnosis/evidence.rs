@@ -187,8 +187,8 @@ impl<'a> Suspect<'a> {
             missing,
             unrun: unrun.into_iter().map(|one| &*one.scenario).collect(),
             // What the target does not claim says nothing against it either.
-            tried: if could == 0 { 100 } else { run * 100 / could },
-            told: if run == 0 { 100 } else { told.len() * 100 / run },
+            tried: (run * 100).checked_div(could).unwrap_or(100),
+            told: (told.len() * 100).checked_div(run).unwrap_or(100),
             known: known.len(),
             named,
         })
