@@ -84,11 +84,19 @@ fn a_log_that_was_cut_off_says_so(#[case] lines: usize, #[case] judged: &str, #[
     for words in [["report", "trace", "r"].as_slice(), &["report", "render", "r", "--as", "html"]] {
         expect(&run(dir, words), 0, &["r/events.jsonl: the log was", drawn]);
     }
-    // In the midst of a line nothing can be read.
+    // A run that was killed leaves a line without its end: what is before can be drawn, and not be judged.
     fs::write(&path, format!("{}{{\"seq\":", kept.concat())).unwrap();
     let place = format!("line {} of the log", lines + 1);
-    for words in [["report", "verify", "r"].as_slice(), &["report", "trace", "r"], &["replay", "r"]] {
+    for words in [["report", "verify", "r"].as_slice(), &["report", "requirements", "r"], &["replay", "r"]] {
         expect(&run(dir, words), 2, &[&place, "it was cut off or edited, or a newer gateproof wrote it"]);
+    }
+    for words in [["report", "trace", "r"].as_slice(), &["report", "render", "r", "--as", "html"]] {
+        expect(&run(dir, words), 0, &["r/events.jsonl: the log was", drawn]);
+    }
+    // With its end it is no event.
+    fs::write(&path, format!("{}{{\"seq\":\n", kept.concat())).unwrap();
+    for words in [["report", "trace", "r"].as_slice(), &["report", "render", "r", "--as", "html"]] {
+        expect(&run(dir, words), 2, &[&place, "name the report directory of a run that ended"]);
     }
 }
 

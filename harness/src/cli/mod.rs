@@ -2,6 +2,7 @@
 
 mod badge;
 mod baseline;
+mod belongs;
 mod carry_out;
 mod causes;
 mod claims;
@@ -42,6 +43,7 @@ mod recorded;
 mod replay;
 mod report;
 mod report_dir;
+mod report_lint;
 mod reports;
 mod reproduce;
 mod requirements;

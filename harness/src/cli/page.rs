@@ -10,10 +10,10 @@ use gateproof_report::html::{About, Clause, Page};
 use gateproof_report::record::RunRecord;
 use gateproof_report::terminal::printable;
 
+use super::belongs::is_of;
 use super::evidence::Collector;
 use super::output::tell;
 use super::profiles::profile_rules;
-use super::recorded::is_of;
 use super::{Failure, diagnose};
 use crate::log::codec::Decoder;
 use crate::log::{Body, Event};

@@ -1,7 +1,5 @@
 //! `gateproof report`: reports from a record, what is wrong with a report, and where the two disagree.
 
-pub(super) mod lint;
-
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
@@ -14,11 +12,10 @@ use super::page::page;
 use super::recorded::logs_in;
 use super::report_dir::{RECORD, file_of};
 use super::{
-    Failure, Outcome, badge, compare, diagnose, diff, matrix, merge, requirements, submit, trace, trend, verify,
+    Failure, Outcome, badge, compare, diagnose, diff, matrix, merge, report_lint, requirements, submit, trace, trend,
+    verify,
 };
 use crate::exit_codes;
-
-pub(crate) use self::lint::FileDefect;
 
 /// Render, lint or compare reports.
 #[derive(Debug, clap::Args)]
@@ -94,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             output::out(format_args!("{}", render(record, *form, baseline)?));
             Ok(exit_codes::PASSED)
         }
-        Verb::Lint { files, format } => lint::run(files, format.format),
+        Verb::Lint { files, format } => report_lint::run(files, format.format),
         Verb::Compare(args) => compare::run(args),
         Verb::Diff(args) => diff::run(args),
         Verb::Submit(args) => submit::run(args),

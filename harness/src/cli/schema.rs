@@ -15,7 +15,7 @@ use gateproof_report::requirements::Account;
 use gateproof_report::trend::Trend;
 
 use super::output::{self, Format, FormatArg};
-use super::{Failure, Outcome, clean, each, explain, list, plan, replay, report, testbed, verify};
+use super::{Failure, Outcome, clean, each, explain, list, plan, replay, report_lint, testbed, verify};
 use crate::diagnosis::Diagnosis;
 use crate::exit_codes;
 use crate::kill::{Matrix, Proof, Varied};
@@ -86,7 +86,7 @@ const SUBJECTS: &[Subject] = &[
     },
     Subject { name: "faults-variants", about: "faults --variants --format json", schema: of::<Varied> },
     Subject { name: "testbed", about: "testbed --format json", schema: of::<testbed::Served> },
-    Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report::FileDefect>> },
+    Subject { name: "report-lint", about: "report lint --format json", schema: of::<Vec<report_lint::FileDefect>> },
     Subject { name: "report-compare", about: "report compare --format json", schema: of::<Comparison> },
     Subject { name: "report-diagnose", about: "report diagnose --format json", schema: of::<Option<Diagnosis>> },
     Subject { name: "report-matrix", about: "report matrix --as json", schema: of::<matrix::Matrix> },

@@ -9,8 +9,8 @@ use gateproof_report::reproduce;
 use gateproof_report::terminal::printable;
 
 use super::output::{say, tell};
-use super::report::lint;
 use super::report_dir::{RECORD, can_be_directory};
+use super::report_lint as lint;
 use super::{Failure, Outcome, given};
 use crate::exit_codes;
 

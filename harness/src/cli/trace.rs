@@ -8,9 +8,10 @@ use gateproof_report::terminal;
 use gateproof_report::trace::{self, Execution, Happening, Micros, Trace, What};
 use jiff::Timestamp;
 
+use super::belongs::is_of;
 use super::output::tell;
 use super::page::each_event;
-use super::recorded::{is_of, logs_in};
+use super::recorded::logs_in;
 use super::report_dir::{EVENTS, file_of, readable};
 use super::{Failure, Outcome, given, output};
 use crate::exit_codes;

@@ -85,7 +85,6 @@ fn a_readme_that_is_there_stays_and_its_row_is_told() {
 #[case::no_words("v1.6.1", "v1.6.1", &[], "README.md needs words")]
 #[case::folder("v1.6.1", "v1.6.1", &["--reproduce", "words.md", "--folder", "../a"], "name of a folder")]
 #[case::letters_of_a_folder("v1.6.1", "v1.6.1", &["--reproduce", "words.md", "--folder", "Acme_x"], "path.folder is `Acme_x`")]
-#[case::folder_of_another("v1.6.1", "v1.6.1", &["--reproduce", "words.md", "--folder", "foo"], "path.folder is `foo`, which names neither")]
 fn what_upstream_would_not_take_is_not_written(
     #[case] good: &str,
     #[case] bad: &str,

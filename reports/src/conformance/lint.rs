@@ -4,16 +4,7 @@ use std::collections::BTreeSet;
 
 use super::claims::current_name;
 use super::names::{Minor, minor, release};
-use super::types::{ConformanceReport, ProfileReport, Statistics, Status, TestResult};
-
-/// Something in a report that a submission may not have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Defect {
-    /// Which field, such as `profiles[GATEWAY-HTTP].core.result`, a part of the file's path, or `README.md` beside it.
-    pub field: String,
-    /// What is wrong with it, and what to do.
-    pub problem: String,
-}
+use super::types::{ConformanceReport, Defect, ProfileReport, Statistics, Status, TestResult};
 
 /// A test of upstream's suite.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,7 @@
 //! Names that releases of Gateway API have: of themselves, of profiles and of features.
 
 use super::claims::current_name;
-use super::lint::Defect;
-use super::types::ConformanceReport;
+use super::types::{ConformanceReport, Defect};
 
 /// A minor release, such as 1 and 6 of `v1.6.1`.
 pub type Minor = (u32, u32);

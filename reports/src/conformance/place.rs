@@ -1,13 +1,11 @@
 //! Where a report stands in upstream's repository: its folders, the name of its file and the README beside it, by the rules of
 //! `conformance/reports/README.md` there and by what `hack/verify-reports.sh` looks at.
 
-use std::collections::BTreeSet;
-
-use super::lint::{Defect, RULES};
+use super::layout::{file_name, same_versions, unfit, usual};
+use super::lint::RULES;
 use super::names::{minor, release};
 use super::readme;
-use super::submit::{file_name, folder, slug};
-use super::types::{ConformanceReport, Implementation};
+use super::types::{ConformanceReport, Defect};
 
 /// A place such as `conformance/reports/v1.6/acme-gateway/standard-v2.1.0-default-report.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,35 +81,6 @@ pub fn misplaced(report: &ConformanceReport, place: &Place, readme: Option<&str>
         ),
     }
     defects
-}
-
-/// A version with and without `v`: upstream's folders mix both.
-pub(super) fn same_versions(version: &str) -> [String; 2] {
-    let bare = version.strip_prefix('v').unwrap_or(version);
-    [bare.to_owned(), format!("v{bare}")]
-}
-
-/// Why a folder cannot be that of an implementation.
-pub(super) fn unfit(folder: &str, who: &Implementation) -> Option<String> {
-    if slug(folder) != folder {
-        return Some(format!("is `{folder}`; small letters, digits and hyphens make it, as in `{}`", usual(who)));
-    }
-    let words = |text: &str| slug(text).split('-').map(str::to_owned).collect::<BTreeSet<_>>();
-    let said = words(&format!("{} {}", who.organization, who.project));
-    // Names in other scripts have no words here.
-    let is_known = said.iter().any(|word| !word.is_empty());
-    // Where one word ends and the next begins is a matter of taste: `NGINXGatewayFabric` is in `nginx-gateway-fabric`.
-    let closed = |text: &str| slug(text).replace('-', "");
-    let names = [&who.organization, &who.project].map(|name| closed(name));
-    let is_within = |name: &String| !name.is_empty() && closed(folder).contains(name.as_str());
-    (is_known && words(folder).is_disjoint(&said) && !names.iter().any(is_within))
-        .then(|| format!("is `{folder}`, which names neither organization nor project, as in `{}`", usual(who)))
-}
-
-/// The folder that an implementation usually has.
-fn usual(who: &Implementation) -> String {
-    let usual = folder(&who.organization, &who.project);
-    if usual.is_empty() { "organization-project".to_owned() } else { usual }
 }
 
 #[cfg(test)]

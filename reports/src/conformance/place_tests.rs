@@ -1,5 +1,6 @@
 use rstest::rstest;
 
+use super::super::types::Implementation;
 use super::*;
 
 fn report() -> ConformanceReport {

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::place::same_versions;
+use super::layout::same_versions;
 
 /// What the table has to say of a report.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! The folder in which upstream takes a ConformanceReport, by its rules for submissions.
 
-use super::lint::{Defect, RULES};
+use super::layout::{file_name, folder, misspelled};
+use super::lint::RULES;
 use super::names::minor;
-use super::place;
-use super::types::ConformanceReport;
+use super::types::{ConformanceReport, Defect};
 use crate::terminal::printable;
 
 /// What a submission says beside the report.
@@ -59,7 +59,7 @@ pub fn submission(report: &ConformanceReport, about: About<'_>) -> Result<Submis
     let named = about.folder.map_or_else(|| folder(&who.organization, &who.project), str::to_owned);
     if !is_name(&named) {
         say("implementation.project", format!("makes `{named}` the name of a folder; name another one with --folder"));
-    } else if let Some(problem) = about.folder.and_then(|folder| place::unfit(folder, who)) {
+    } else if let Some(problem) = about.folder.and_then(|folder| misspelled(folder, who)) {
         say("path.folder", problem);
     }
     let home = link(&who.url);
@@ -101,33 +101,10 @@ fn folder_of(release: &str) -> Option<String> {
     minor(release).filter(|release| *release >= RULES).map(|(major, minor)| format!("v{major}.{minor}"))
 }
 
-/// What upstream's rules make the name of a report's file.
-pub(super) fn file_name(channel: &str, version: &str, mode: &str) -> String {
-    format!("{channel}-{version}-{mode}-report.yaml")
-}
-
 /// Whether it can be the part of a path, here and on other systems.
 fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_+".contains(c);
     !text.is_empty() && !text.starts_with(['.', '-']) && text.chars().all(plain)
-}
-
-/// `organization-project`, without saying one thing twice: how upstream names the folders of implementations.
-pub(super) fn folder(organization: &str, project: &str) -> String {
-    let [organization, project] = [organization, project].map(slug);
-    let both = format!("{organization}-{project}");
-    if organization.is_empty() || format!("{project}-").starts_with(&format!("{organization}-")) {
-        project
-    } else {
-        both
-    }
-}
-
-/// A text in small letters, digits and hyphens.
-pub(super) fn slug(text: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let text: String = text.chars().map(plain).collect();
-    text.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// An address as it stands in a link of Markdown, in a table too.

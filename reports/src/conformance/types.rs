@@ -200,3 +200,12 @@ impl ConformanceReport {
             .map_err(|error| ReadError::Write(error.to_string()))
     }
 }
+
+/// Something in a report that a submission may not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Defect {
+    /// Which field, such as `profiles[GATEWAY-HTTP].core.result`, a part of the file's path, or `README.md` beside it.
+    pub field: String,
+    /// What is wrong with it, and what to do.
+    pub problem: String,
+}

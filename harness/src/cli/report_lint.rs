@@ -10,9 +10,9 @@ use gateproof_suites::{Feature, NEWEST_MINOR, UpstreamTest, features, profiles, 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::output::{self, Format, say, tell};
-use crate::cli::report_dir::{CONFORMANCE, file_of};
-use crate::cli::{Failure, Outcome, given};
+use super::output::{self, Format, say, tell};
+use super::report_dir::{CONFORMANCE, file_of};
+use super::{Failure, Outcome, given};
 use crate::exit_codes;
 
 /// Something in a ConformanceReport that a submission may not have.
@@ -28,17 +28,17 @@ pub(crate) struct FileDefect {
 }
 
 /// A ConformanceReport that was read.
-pub(in crate::cli) struct Read {
+pub(super) struct Read {
     /// Its file.
-    pub(in crate::cli) file: PathBuf,
+    pub(super) file: PathBuf,
     /// What is in there.
-    pub(in crate::cli) text: String,
+    pub(super) text: String,
     /// What that says.
-    pub(in crate::cli) report: ConformanceReport,
+    pub(super) report: ConformanceReport,
 }
 
 /// Reads a report, given itself or the report directory of a run.
-pub(in crate::cli) fn read(path: &Path) -> Result<Read, Failure> {
+pub(super) fn read(path: &Path) -> Result<Read, Failure> {
     let file = file_of(path, CONFORMANCE)?;
     let text = given::read(&file)?;
     let report = ConformanceReport::from_yaml(&text)
@@ -47,7 +47,7 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Read, Failure> {
 }
 
 /// Every defect of a report, wherever it stands.
-pub(in crate::cli) fn defects(report: &ConformanceReport) -> Vec<Defect> {
+pub(super) fn defects(report: &ConformanceReport) -> Vec<Defect> {
     let test = |test: &UpstreamTest| KnownTest { name: test.name, since: test.since };
     let tests: Vec<KnownTest<'static>> = upstream_tests().iter().map(test).collect();
     let mut defects = conformance::lint(report, &tests);
