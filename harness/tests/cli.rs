@@ -378,6 +378,19 @@ fn runs_over_time_are_shown_and_pruned() {
     }
 }
 
+/// What it keeps of the run before, so that what failed can be run again, would count for those to keep.
+#[test]
+fn a_run_that_did_not_end_is_none_of_a_series() {
+    let dir = tempfile::tempdir().unwrap();
+    expect(&run(dir.path(), &["run", "gateway-accepted", "--report-dir", "runs/a"]), 0, &["1 passed"]);
+    std::fs::create_dir(dir.path().join("runs/b")).unwrap();
+    let record = std::fs::read_to_string(dir.path().join("runs/a/record.json")).unwrap();
+    write(dir.path(), "runs/b/previous-record.json", &record);
+    let trend: Value =
+        serde_json::from_str(&run(dir.path(), &["report", "trend", "runs", "--as", "json"]).out).unwrap();
+    assert_eq!(trend["runs"].as_array().unwrap().len(), 1);
+}
+
 /// What prunes before the first of all nights, and where there are nights of several dialects, each of which keeps its own.
 #[test]
 fn runs_of_several_dialects_are_pruned_each_by_its_own() {

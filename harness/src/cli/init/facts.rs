@@ -110,6 +110,7 @@ mod tests {
     #[case::with_secret("https://me:secret@gitlab.example.com:8443/a/b/gateway.git\n", Some(("gitlab.example.com", "a/b", "gateway")))]
     #[case::ssh_address("ssh://git@example.com:22/acme/gateway", Some(("example.com", "acme", "gateway")))]
     #[case::a_path("/srv/git/gateway.git", None)]
+    #[case::a_path_beside("../up/gateway", None)]
     #[case::an_expression("git@github.com:acme/${{ secrets.A }}", None)]
     #[case::a_line("git@github.com:acme/a\nb", None)]
     #[case::nothing("", None)]
