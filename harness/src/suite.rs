@@ -25,6 +25,7 @@ use crate::scenario::lint::{Saying, Sayings};
 use crate::scenario::load::{self, LoadError};
 use crate::scenario::{Diagnostic, Scenario, Verb, Vocabulary, line_of, lint, nearest, parse};
 
+pub use clauses::Said;
 use definitions::Editions;
 pub use error::SuiteError;
 use services::Services;

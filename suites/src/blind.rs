@@ -25,6 +25,17 @@ impl BlindSpot {
     pub fn clause(&self) -> String {
         format!("blind:{}", self.id)
     }
+
+    /// A sentence for who knows its name alone.
+    pub fn unnoticed(&self) -> String {
+        format!("Upstream's suite does not notice: {}", self.text)
+    }
+
+    /// The test that would not notice it: none of what holds for many, or where a test has another name by now.
+    pub fn test(&self) -> Option<&'static crate::UpstreamTest> {
+        let (test, _) = self.id.split_once('.')?;
+        crate::upstream_test(test)
+    }
 }
 
 /// Every blind spot that a target can have.

@@ -13,7 +13,7 @@ pub use features::{
     Channel, Feature, Membership, NEWEST_MINOR, Profile, current_name, features, profiles, profiles_of,
 };
 pub use requirements::{Level, Requirement, TestKind, requirement, requirements};
-pub use upstream::{UpstreamTest, upstream_tests};
+pub use upstream::{UpstreamTest, upstream_test, upstream_tests};
 
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;

@@ -1,6 +1,5 @@
 //! `gateproof explain`: one scenario whole.
 
-use gateproof_suites::blind_spot;
 use gateproof_testbed::KnownFault;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -65,7 +64,7 @@ pub(crate) struct Explanation {
 pub(crate) struct Clause {
     /// Its ID.
     id: String,
-    /// What it asks, or the misbehaviour of a blind spot.
+    /// What it asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// Where it stands: a URL.
@@ -115,14 +114,9 @@ fn one(selection: &Selection, format: Format, documents: &mut Documents) -> Outc
 fn explanation(scenario: &Scenario, suite: &Suite) -> Explanation {
     let clauses = select::clauses(scenario);
     let proves = clauses.iter().map(|clause| {
-        let known = suite.requirement(clause);
-        Clause {
-            id: clause.to_string(),
-            text: known
-                .map(|requirement| requirement.text.clone())
-                .or_else(|| blind_spot(clause).map(|spot| spot.text.clone())),
-            source: known.map(|requirement| requirement.source.clone()),
-        }
+        let said = suite.said(clause);
+        let (text, source) = said.map_or((None, None), |said| (Some(said.text), said.source));
+        Clause { id: clause.to_string(), text, source }
     });
     let asserted = |expectation: expectations::Expectation| Asserted {
         id: expectation.id,
@@ -172,8 +166,8 @@ fn print(explanation: &Explanation) {
     for clause in &explanation.proves {
         match (&clause.text, &clause.source) {
             (Some(text), Some(source)) => say!("  {}  {text}\n    {source}", clause.id),
-            (Some(text), None) => say!("  {}  unseen by upstream: {text}", clause.id),
-            _ => say!("  {}", clause.id),
+            (Some(text), None) => say!("  {}  {text}", clause.id),
+            (None, _) => say!("  {}", clause.id),
         }
     }
     say!("\nexpectations:");

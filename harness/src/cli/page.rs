@@ -17,7 +17,7 @@ use super::profiles::profile_rules;
 use super::{Failure, diagnose};
 use crate::log::codec::Decoder;
 use crate::log::{Body, Event};
-use crate::suite::Suite;
+use crate::suite::{Said, Suite};
 
 /// The page of a run, with what its log says, or those of its parts, if there are any.
 pub(super) fn page(record: &RunRecord, logs: &[PathBuf], news: Option<Diff>) -> Result<String, Failure> {
@@ -96,11 +96,9 @@ fn clauses(record: &RunRecord) -> Vec<Clause> {
     let broken = record.scenarios.iter().flat_map(|one| &one.findings).flat_map(|one| &one.clauses);
     let of_rules = record.contract.iter().flat_map(|rule| &rule.clauses);
     let named: BTreeSet<&String> = proven.chain(broken).chain(of_rules).collect();
-    let clause = |one: &gateproof_suites::Requirement| Clause {
-        id: one.id.clone(),
-        level: format!("{:?}", one.level).to_uppercase(),
-        text: one.text.clone(),
-        source: one.source.clone(),
+    let clause = |id: &String| {
+        let Said { level, text, source } = suite.said(id)?;
+        Some(Clause { id: id.clone(), level, text, source })
     };
-    suite.requirements.iter().filter(|one| named.contains(&one.id)).map(clause).collect()
+    named.into_iter().filter_map(clause).collect()
 }

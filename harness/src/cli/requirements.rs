@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use gateproof_report::requirements::{self, Account, Clause, Run, State, Unlooked};
-use gateproof_suites::{TestKind, blind_spots, upstream_tests};
+use gateproof_suites::{TestKind, UpstreamTest, blind_spots, upstream_tests};
 
 use super::output::{self, tell};
 use super::recorded::{self, JudgedBy, Recorded};
@@ -152,8 +152,8 @@ fn clauses(suite: &Suite, args: &Args) -> Vec<Clause> {
         all.extend(upstream_tests().iter().map(|test| Clause {
             id: format!("upstream:{}", test.name),
             level: None,
-            text: format!("What {} asks, a test of upstream's suite since {}.", test.name, test.since),
-            source: None,
+            text: test.asks(),
+            source: Some(test.source()),
             otherwise: Unlooked::Open,
         }));
     }
@@ -162,7 +162,7 @@ fn clauses(suite: &Suite, args: &Args) -> Vec<Clause> {
             id: spot.clause(),
             level: None,
             text: format!("Not: {}", spot.text),
-            source: None,
+            source: spot.test().map(UpstreamTest::source),
             otherwise: match spot.untested.as_ref().or(spot.later.as_ref()) {
                 Some(reason) => Unlooked::Because(reason.clone()),
                 None => Unlooked::Open,

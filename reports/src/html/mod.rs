@@ -49,12 +49,21 @@ const SCRIPTS: [&str; 10] = [
 pub struct Clause {
     /// Its name in `proves`.
     pub id: String,
-    /// How binding it is.
-    pub level: String,
+    /// How binding it is, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
     /// What it asks.
     pub text: String,
     /// Where it stands: a URL.
-    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+impl Clause {
+    /// What it takes of the page, and a little more.
+    fn bytes(&self) -> usize {
+        self.id.len() + self.text.len() + self.source.as_ref().map_or(0, String::len) + 80
+    }
 }
 
 /// What the page says beside the record and the evidence.
@@ -99,7 +108,7 @@ impl<'a> Page<'a> {
     /// The page of a run.
     pub fn of(record: &'a RunRecord, about: About) -> Result<Page<'a>, serde_json::Error> {
         let (json, texts) = limits::record(record)?;
-        let clauses: usize = about.clauses.iter().map(|clause| clause.text.len() + clause.source.len() + 80).sum();
+        let clauses: usize = about.clauses.iter().map(Clause::bytes).sum();
         let taken = json.len() + clauses + STYLE.len() + script().len() + 100_000;
         Ok(Page { record, about, json, texts, shelf: Shelf::of(record, taken) })
     }

@@ -204,15 +204,15 @@ pub fn about() -> About {
         clauses: vec![
             Clause {
                 id: "GEP1364-50".to_owned(),
-                level: "MUST".to_owned(),
+                level: Some("MUST".to_owned()),
                 text: "A reference into another namespace without a grant is RefNotPermitted.".to_owned(),
-                source: "https://gateway-api.sigs.k8s.io/geps/gep-1364/".to_owned(),
+                source: Some("https://gateway-api.sigs.k8s.io/geps/gep-1364/".to_owned()),
             },
             Clause {
                 id: "upstream:HTTPRouteInvalidReferenceGrant".to_owned(),
-                level: "upstream".to_owned(),
+                level: None,
                 text: "What is no address is no link.".to_owned(),
-                source: "javascript:globalThis.owned = 1".to_owned(),
+                source: Some("javascript:globalThis.owned = 1".to_owned()),
             },
         ],
         profiles: vec![ProfileRule {

@@ -5,8 +5,8 @@ function clauseList(ids) {
   return h("ul", { class: "clauses" }, ids.slice(0, 40).map((id) => {
     const clause = CLAUSES.get(id);
     return h("li", {},
-      clause ? link(clause.source, id) : h("code", {}, id),
-      clause ? h("span", { class: "level" }, clause.level) : null,
+      clause?.source ? link(clause.source, id) : h("code", {}, id),
+      clause?.level ? h("span", { class: "level" }, clause.level) : null,
       clause ? h("span", { class: "quiet" }, clause.text) : null);
   }));
 }
@@ -119,7 +119,7 @@ function issueText(scenario) {
     lines.push(fenced(`${found.expectation} (${scenario.file}:${found.line}, ${found.stage} stage, after ${found.atMs} ms)\nexpected: ${found.expected}\nseen:     ${found.seen}`));
     for (const id of found.clauses) {
       const clause = CLAUSES.get(id);
-      if (clause) lines.push(`- ${id} (${clause.level}): ${clause.text} ${clause.source}`);
+      if (clause) lines.push(`- ${id}${clause.level ? ` (${clause.level})` : ""}: ${clause.text} ${clause.source || ""}`.trimEnd());
     }
     lines.push("");
   }
