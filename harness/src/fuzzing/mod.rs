@@ -10,7 +10,7 @@ mod rules;
 
 pub use answers::probe_answer;
 pub use manifests::manifest;
-pub use records::{conformance_report, event_log};
+pub use records::{conformance_report, event_log, readme};
 pub use rules::dial_rule;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What is written to disk and read again.
 
-use gateproof_report::conformance::{ConformanceReport, KnownTest, lint};
+use gateproof_report::conformance::{About, ConformanceReport, KnownTest, Place, lint, misplaced, submission};
 use gateproof_report::matrix::{Choice, Known, html, markdown, matrix, read as read_leniently};
 
 use crate::log::codec::{Encoder, read};
@@ -49,4 +49,19 @@ pub fn conformance_report(data: &[u8]) {
     if !text.contains("summary") && !text.contains("status") {
         assert_eq!(again, report);
     }
+}
+
+const REPORT: &str = include_str!("../../../fuzz/seeds/conformance_report/ours.yaml");
+
+/// A README is read whatever stands in it, and one that has all that it needs has it whatever else comes behind.
+pub fn readme(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let report = ConformanceReport::from_yaml(REPORT).expect("a seed that is a report");
+    let about =
+        About { text: REPORT, folder: None, release_page: None, reproduce: Some("As it was."), in_own_words: true };
+    let made = submission(&report, about).expect("a seed that can be submitted");
+    let place = Place { release: made.folders[2].clone(), folders: vec![made.folders[3].clone()], name: made.name };
+    let _ = misplaced(&report, &place, Some(&text));
+    let longer = format!("{}\n{text}", made.readme);
+    assert_eq!(misplaced(&report, &place, Some(&longer)), [], "{longer}");
 }

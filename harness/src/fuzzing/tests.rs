@@ -13,6 +13,7 @@ use super::*;
 #[case("event_log", event_log, 2000)]
 #[case("manifest", manifest, 500)]
 #[case("probe_answer", probe_answer, 500)]
+#[case("readme", readme, 2000)]
 fn holds_for_seeds_and_random_input(#[case] name: &str, #[case] body: fn(&[u8]), #[case] cases: u32) {
     let seeds = seeds(name);
     assert!(!seeds.is_empty(), "no seeds of {name}");
