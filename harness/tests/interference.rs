@@ -1,5 +1,5 @@
 //! What others do to what a run made says nothing of the target: whoever else works in the cluster, the plain reference is never
-//! blamed, and what cannot be told is not called good.
+//! blamed, and what cannot be told is not called good. Nor does what one scenario leaves behind say anything of the next one's.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use gateproof::cluster::api::Api;
 use gateproof::cluster::connect::{Source, connect};
+use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
-use gateproof::run::{Bystander, RunOptions, RunOutput, Silent, TargetChoice, run};
+use gateproof::run::{Bystander, Keep, RunOptions, RunOutput, Silent, TargetChoice, run};
 use gateproof::scenario::{Scenario, Vocabulary, load, parse};
 use gateproof_report::record::Outcome;
 use gateproof_testbed::{Behaviour, Testbed, TestbedOptions};
@@ -230,4 +231,31 @@ async fn what_others_do_is_nobodys_failure_and_nobodys_success(
         let broken: Vec<_> = output.record.contract.iter().filter(|rule| !rule.breaches.is_empty()).collect();
         assert!(broken.is_empty(), "{broken:#?}");
     }
+}
+
+/// Of the Gateways of the pool that one scenario at a time has for itself nobody gets one with the routes of another on it: they would
+/// answer for what he asks.
+#[rstest]
+#[case::kept(Keep::OnFailure, 2, Outcome::Passed)]
+#[case::kept_on_the_only_one(Keep::OnFailure, 1, Outcome::Inconclusive)]
+#[case::removed(Keep::Never, 1, Outcome::Passed)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_kept_of_one_is_not_held_against_the_next(
+    #[case] keep: Keep,
+    #[case] gateways: usize,
+    #[case] expected: Outcome,
+) {
+    let target = TargetChoice::embedded(Reference::GatewayApi, Some("deaf-to-service-removal".to_owned()));
+    let mut options = RunOptions::new(target, Arc::new(Contract::parse(GATEWAY_API).unwrap()));
+    (options.keep, options.jobs, options.max_gateways) = (keep, 1, gateways);
+    let mut scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    let names = ["tcproute-missing-backend", "tcproute-simple"];
+    scenarios.retain(|scenario| names.contains(&&*scenario.name));
+    let output = run(options, scenarios, &mut Silent).await.unwrap();
+    let of = |name: &str| output.record.scenarios.iter().find(|one| one.name == name).unwrap();
+    assert_eq!(of(names[0]).outcome, Outcome::Failed, "{:#?}", of(names[0]));
+    let next = of(names[1]);
+    assert_eq!(next.outcome, expected, "{next:#?}");
+    let told = next.reason.as_deref().is_some_and(|reason| reason.contains("left of tcproute-missing-backend"));
+    assert_eq!(told, expected == Outcome::Inconclusive, "{next:#?}");
 }

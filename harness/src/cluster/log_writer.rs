@@ -225,7 +225,10 @@ impl LogWriter {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut inner = self.lock();
         for scope in scopes {
-            inner.listeners.entry(scope.clone()).or_default().push(sender.clone());
+            // Of a scope in which little happens nothing else would take out those who listen no more.
+            let listeners = inner.listeners.entry(scope.clone()).or_default();
+            listeners.retain(|listener| !listener.is_closed());
+            listeners.push(sender.clone());
         }
         (before(), receiver)
     }

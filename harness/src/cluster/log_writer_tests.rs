@@ -191,3 +191,14 @@ fn what_cannot_be_read_again_is_kept_but_for_what_passed() {
     }
     assert_eq!(log.events().iter().map(|event| event.seq).collect::<Vec<_>>(), [1]);
 }
+
+#[test]
+fn who_listens_no_more_takes_no_room() {
+    let log = LogWriter::start(None).unwrap();
+    let ((), mut heard) = log.follow(&[Scope::Run], || ());
+    (0..1000).for_each(|_| drop(log.follow(&[Scope::Run], || ())));
+    // The first, and the last of the others.
+    assert_eq!(log.lock().listeners[&Scope::Run].len(), 2);
+    log.append(Scope::Run, Body::Tick);
+    assert!(heard.try_recv().is_ok());
+}

@@ -13,6 +13,7 @@ use super::env::{Env, Report, perform, wait};
 use super::history::Latest;
 use super::miss::plain_miss;
 use super::settle::lost;
+use crate::dialects::Settles;
 use crate::log::{Elapsed, Write, WriteOutcome, WriteVerb};
 use crate::scenario::expectations::id;
 use crate::scenario::{Ending, ObjectRef, Refusal, Settle, Verb};
@@ -31,6 +32,15 @@ pub(super) struct Writing {
     going: Vec<ObjectRef>,
     deadline: Deadline,
     doubt: Doubt,
+}
+
+/// Until when objects may be there after their deletion. What stands for a Gateway is taken down with it by whoever has a finalizer
+/// there, which takes as long as putting it up.
+fn until_gone(going: &[ObjectRef], now: Elapsed, env: &Env<'_>) -> Deadline {
+    let (timing, dialect) = (&env.context.timing, &env.scenario.dialect);
+    let stands = |object: &ObjectRef| matches!(dialect.settles(&object.kind), Settles::Entry);
+    let budget = if going.iter().any(stands) { timing.delete.max(timing.gateway) } else { timing.delete };
+    Deadline::new(now, budget, timing.grace)
 }
 
 /// What comes after a step's writes.
@@ -68,8 +78,7 @@ impl Writing {
             Verb::Settle(_) | Verb::Hold(_) | Verb::Probe(_) => return None,
             Verb::Script(_) | Verb::Requests(_) | Verb::Made(_) => return None,
         };
-        let timing = &env.context.timing;
-        let deadline = Deadline::new(now, timing.delete, timing.grace);
+        let deadline = until_gone(&going, now, env);
         Some(Writing { writes, ordinal: 0, going, deadline, doubt: Doubt::default() })
     }
 
@@ -119,8 +128,7 @@ impl Writing {
                 if self.ordinal < self.writes.len() {
                     return None;
                 }
-                let timing = &env.context.timing;
-                self.deadline = Deadline::new(now, timing.delete, timing.grace);
+                self.deadline = until_gone(&self.going, now, env);
                 self.going.is_empty().then(|| admitted(write, now, env))
             }
         }

@@ -193,7 +193,8 @@ impl Conductor<'_> {
                 }
             }
         });
-        futures::future::try_join_all(writes).await.map(|_| ())
+        // One that is refused must not have the others forgotten while they are on their way.
+        futures::future::join_all(writes).await.into_iter().collect()
     }
 
     /// Does what the judge asks until it has nothing more to ask, or the user breaks the run off.

@@ -60,6 +60,8 @@ pub struct Schedule {
     /// Those of the running that wait for nothing but that something wrong changes after all.
     lingering: BTreeSet<usize>,
     instances: Vec<Instance>,
+    /// Lanes on which something stays of whoever had them to itself.
+    littered: BTreeSet<Lane>,
     slots: usize,
     /// How many Gateways of jobs come or go at once.
     intake: Intake,
@@ -173,6 +175,7 @@ impl Schedule {
             resting: BTreeMap::new(),
             lingering: BTreeSet::new(),
             instances,
+            littered: BTreeSet::new(),
             slots: slots.max(1),
             intake,
             held: false,
@@ -223,6 +226,23 @@ impl Schedule {
         self.running.remove(&job);
         self.resting.remove(&job);
         self.lingering.remove(&job);
+    }
+
+    /// Something of a job stays, as the user wants to look at it or as it does not go: its lanes are nobody's any more. Takes the pending
+    /// jobs away that cannot start without them.
+    pub fn litters(&mut self, job: usize) -> Vec<usize> {
+        if !self.jobs[job].is_exclusive() {
+            return Vec::new();
+        }
+        let instances = self.running.get(&job).cloned().unwrap_or_default();
+        let lanes: Vec<Lane> = instances.iter().flat_map(|instance| self.lanes(*instance)).collect();
+        self.littered.extend(lanes);
+        let is_in_the_way = |index: &usize| {
+            self.answers_for_all(job) || self.jobs[job].fills && self.jobs[*index].fills || !self.has_room(*index)
+        };
+        let (hopeless, pending) = self.pending.iter().copied().partition(is_in_the_way);
+        self.pending = pending;
+        hopeless
     }
 
     /// A job has nothing left to do but to watch until nothing else is at work: it gives up its slot, though not its lanes.
@@ -328,12 +348,29 @@ impl Schedule {
         Some(placed)
     }
 
+    /// Whether a job has instances for its Gateways once nothing else runs.
+    fn has_room(&self, index: usize) -> bool {
+        let job = &self.jobs[index];
+        let exclusive = job.is_exclusive();
+        let is_left = |(candidate, instance): &(usize, &Instance), shape: &Shape| {
+            instance.shape == *shape
+                && instance.exclusive == exclusive
+                && self.lanes(*candidate).iter().all(|lane| !self.littered.contains(lane))
+        };
+        job.gateways.iter().all(|(_, shape)| {
+            let left = self.instances.iter().enumerate().filter(|one| is_left(one, shape)).count();
+            let wanted = job.gateways.iter().filter(|(_, other)| other == shape).count();
+            left >= if exclusive { wanted } else { 1 }
+        })
+    }
+
     /// Whether a lane can be had: by one job alone, or together with others who share.
     fn is_free(&self, lane: &Lane, exclusive: bool) -> bool {
-        self.running.iter().all(|(running, instances)| {
-            let shares = !exclusive && !self.jobs[*running].is_exclusive();
-            shares || instances.iter().all(|instance| !self.lanes(*instance).contains(lane))
-        })
+        !self.littered.contains(lane)
+            && self.running.iter().all(|(running, instances)| {
+                let shares = !exclusive && !self.jobs[*running].is_exclusive();
+                shares || instances.iter().all(|instance| !self.lanes(*instance).contains(lane))
+            })
     }
 
     /// On targets that merge Gateways, those that scenarios bring themselves share lanes nobody can foresee.

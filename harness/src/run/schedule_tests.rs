@@ -359,3 +359,42 @@ fn who_has_its_place_again_waits_for_nobody_and_others_wait_for_it() {
     schedule.finished(3);
     assert!(schedule.is_done());
 }
+
+/// Of what stays of somebody who had a Gateway of the pool to itself the next one would be blamed.
+#[test]
+fn nobody_has_the_lanes_on_which_something_stays() {
+    let lane = |shapes: &[&str], millis| job(shapes, Isolation::Lane, millis);
+    let jobs = vec![lane(&["tcp"], 50), lane(&["tcp"], 40), lane(&["tcp"], 30), lane(&["tcp", "udp"], 20)];
+    let pool = [("tcp", 9000), ("tcp", 9001), ("udp", 9002)].map(|(shape, port)| instance(shape, true, "a", port));
+    let mut schedule = schedule(jobs, pool.to_vec(), 1);
+    assert_eq!(schedule.start().unwrap(), Start { job: 0, gateways: vec![("gw-tcp".to_owned(), 0)] });
+    assert_eq!(schedule.litters(0), [0_usize; 0], "there is another one");
+    schedule.finished(0);
+    assert_eq!(schedule.start().unwrap(), Start { job: 1, gateways: vec![("gw-tcp".to_owned(), 1)] });
+    assert_eq!(schedule.litters(1), [2, 3]);
+    schedule.finished(1);
+    assert!(schedule.is_done());
+}
+
+#[rstest]
+#[case::who_shares(Isolation::Shared, false, &[1, 2])]
+#[case::who_fills_the_class(Isolation::Shared, true, &[2])]
+fn what_stays_is_in_the_way_of_its_like_alone(
+    #[case] isolation: Isolation,
+    #[case] fills: bool,
+    #[case] left: &[usize],
+) {
+    let filling = Job { fills, ..job(&[], isolation, 50) };
+    let jobs = vec![filling.clone(), filling, job(&["http"], Isolation::Shared, 5)];
+    let mut schedule = schedule(jobs, vec![instance("http", false, "a", 80)], 1);
+    assert_eq!(schedule.start().unwrap().job, 0);
+    let hopeless = schedule.litters(0);
+    schedule.finished(0);
+    let mut started = Vec::new();
+    while let Some(start) = schedule.start() {
+        started.push(start.job);
+        schedule.finished(start.job);
+    }
+    assert_eq!(started, left);
+    assert_eq!(hopeless.len() + left.len(), 2);
+}

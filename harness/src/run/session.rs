@@ -83,6 +83,8 @@ enum Report {
     Released(usize),
     /// Its objects are gone, or not.
     Cleaned(Vec<Leftover>),
+    /// Something of it stays, so that nobody can have its lanes.
+    Stays(usize),
     /// The execution has nothing left to do but to watch on.
     Rests(usize),
     /// What others may have to know of it.
@@ -200,6 +202,13 @@ pub async fn session(
                     schedule.intake().over(index);
                 }
                 Report::Cleaned(more) => leftovers.extend(more),
+                Report::Stays(index) => {
+                    let name = &slots[index].name;
+                    let reason = format!("what is left of {name} is on the Gateway of the pool that this would have; run it by itself");
+                    for hopeless in schedule.litters(index) {
+                        ends.insert(hopeless, End::NotRun { outcome: Outcome::Inconclusive, reason: reason.clone() });
+                    }
+                }
                 Report::Scripted(more) => scripted.extend(more),
             },
             Some(ended) = tasks.join_next_with_id() => {
@@ -298,10 +307,15 @@ impl Task {
         }
         // What is kept to be looked at is the run's own; the rest of the cluster is put back before its notes go.
         let unrestored = env.undo.restore(&execution.bindings.token, &env.log).await;
-        let needs_notes = !unrestored.is_empty();
+        let mut is_clean = unrestored.is_empty() && !stays(self.keep, &end);
         send(Report::Cleaned(unrestored));
-        if !needs_notes && !stays(self.keep, &end) {
-            send(Report::Cleaned(tidy.remove(keys_of(&env, &execution.name, &execution.bindings)).await));
+        if is_clean {
+            let left = tidy.remove(keys_of(&env, &execution.name, &execution.bindings)).await;
+            is_clean = left.is_empty();
+            send(Report::Cleaned(left));
+        }
+        if self.alone && !is_clean {
+            send(Report::Stays(self.index));
         }
         give_back(held).await;
         send(Report::Over(self.index));

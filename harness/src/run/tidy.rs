@@ -11,7 +11,7 @@ use crate::cluster::log_writer::LogWriter;
 use crate::cluster::pool::describe;
 use crate::cluster::view::View;
 use crate::cluster::write::Writer;
-use crate::log::{Bindings, Body, Event, ObjectKey, Scope, WriteOutcome, WriteVerb};
+use crate::log::{Bindings, Body, Event, ObjectKey, Scope, Write, WriteOutcome, WriteVerb};
 use crate::scenario::scope::DEFINITION;
 
 /// Removes objects and waits until the observer saw them go.
@@ -108,6 +108,15 @@ pub async fn unscript(env: &Environment, bindings: &Bindings) -> Vec<Leftover> {
     left
 }
 
+/// Whether what was written may be there: one of which the answer was lost, too. What was never sent has no version.
+fn may_be_there(write: &Write) -> bool {
+    match write.outcome {
+        WriteOutcome::Admitted { .. } => true,
+        WriteOutcome::Failed { .. } => !write.api_version.is_empty(),
+        WriteOutcome::Refused { .. } => false,
+    }
+}
+
 /// The cluster-scoped objects that a scenario wrote, from its log: they do not go with its namespaces.
 pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<ObjectKey> {
     let mut keys = Vec::new();
@@ -115,11 +124,63 @@ pub fn cluster_scoped<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<Object
         if let Body::Wrote(write) = &event.body
             && write.key.namespace.is_none()
             && write.verb == WriteVerb::Apply
-            && matches!(write.outcome, WriteOutcome::Admitted { .. })
+            && may_be_there(write)
             && !keys.contains(&write.key)
         {
             keys.push(write.key.clone());
         }
     }
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::log::Elapsed;
+
+    fn key(kind: &str, namespace: Option<&str>) -> ObjectKey {
+        ObjectKey {
+            group: "example.test".to_owned(),
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: "one".to_owned(),
+        }
+    }
+
+    fn admitted() -> WriteOutcome {
+        WriteOutcome::Admitted { uid: "u".to_owned(), generation: 1, resource_version: "1".to_owned() }
+    }
+
+    fn lost() -> WriteOutcome {
+        WriteOutcome::Failed { error: "no answer".to_owned() }
+    }
+
+    #[rstest]
+    #[case::made(None, "v1", admitted(), true)]
+    #[case::answer_lost(None, "v1", lost(), true)]
+    #[case::never_sent(None, "", lost(), false)]
+    #[case::goes_with_its_namespace(Some("ns"), "v1", admitted(), false)]
+    fn what_may_be_there_beside_the_namespaces_is_removed(
+        #[case] namespace: Option<&str>,
+        #[case] version: &str,
+        #[case] outcome: WriteOutcome,
+        #[case] removed: bool,
+    ) {
+        let write = Write {
+            step: 0,
+            ordinal: 0,
+            verb: WriteVerb::Apply,
+            key: key("GatewayClass", namespace),
+            api_version: version.to_owned(),
+            sent: Some(Arc::new(json!({}))),
+            outcome,
+        };
+        let body = Body::Wrote(Box::new(write));
+        let event = Event { seq: 0, at: Elapsed::default(), scope: Scope::Run, body };
+        let expected = if removed { vec![key("GatewayClass", None)] } else { Vec::new() };
+        assert_eq!(cluster_scoped([&event, &event].into_iter()), expected);
+    }
 }

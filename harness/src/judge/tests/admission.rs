@@ -1,8 +1,10 @@
 use gateproof_report::record::Outcome;
 use rstest::rstest;
+use serde_json::json;
 
 use super::driver::*;
-use crate::log::{Cause, Change, WriteOutcome};
+use crate::judge::Context;
+use crate::log::{Cause, Change, Timing, TimingProfile, WriteOutcome};
 use crate::scenario::{Bounds, Branch, Ending, Refusal, Scenario, Settle, Step, Verb};
 
 fn refusal(code: u16, reason: &str, field: &str) -> WriteOutcome {
@@ -178,6 +180,30 @@ fn deletions_are_awaited(#[case] gone_after: Option<u64>, #[case] finalizers: &[
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
     assert_eq!(verdict.findings.first().map(|f| f.stage.as_str()), (outcome == Outcome::Failed).then_some("deletion"));
+}
+
+/// Who holds a Gateway takes down what stands for it, as on a cloud; nothing stands for a route.
+#[rstest]
+#[case::gateway("Gateway", 60, Outcome::Passed)]
+#[case::gateway_for_ever("Gateway", 600, Outcome::Failed)]
+#[case::route("HTTPRoute", 60, Outcome::Failed)]
+fn what_stands_for_an_object_has_time_to_go(#[case] kind: &str, #[case] seconds: u64, #[case] outcome: Outcome) {
+    let mut version = route_version(1, &["http"], &[("http", GOOD)]);
+    version["metadata"]["finalizers"] = json!(["example.test/hold"]);
+    version["kind"] = json!(kind);
+    let steps = vec![
+        apply(vec![route(&["http"])]),
+        settle(vec![route_subject(&["Accepted=True"])]),
+        delete(vec![object(kind, "route")]),
+    ];
+    let version_of_route = route_version(1, &["http"], &[("http", GOOD)]);
+    let context = Context { timing: Timing::of(TimingProfile::Real), ..context() };
+    let mut play = Play::under(scenario(steps), context).writes(move |step, _| match step {
+        0 => (admitted(1), vec![(5, modified(&version_of_route)), (6, modified(&version))]),
+        _ => (admitted(0), vec![(seconds * 1000, seen(Change::Deleted, &version))]),
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
 }
 
 /// What holds it may be what is asked about.
