@@ -389,7 +389,10 @@ fn complain(run: &FaultRun, table: &ShownBy, complaints: &mut BTreeSet<Complaint
             });
         }
     }
-    for (name, rule) in run.contract.iter().filter(|(_, rule)| rule.clauses.is_disjoint(&run.clauses)) {
+    let is_new = |(name, rule): &(&String, &BrokenRule)| {
+        rule.clauses.is_disjoint(&run.clauses) && !table.is_broken_beside(&run.fault, name)
+    };
+    for (name, rule) in run.contract.iter().filter(is_new) {
         complaints.insert(Complaint::Undeclared {
             fault: fault(),
             scenario: String::new(),
@@ -397,7 +400,8 @@ fn complain(run: &FaultRun, table: &ShownBy, complaints: &mut BTreeSet<Complaint
             clauses: rule.clauses.clone(),
         });
     }
-    for scenario in run.scenarios.iter().filter(|s| s.outcome == Outcome::Inconclusive) {
+    let is_open = |s: &&ScenarioRun| s.outcome == Outcome::Inconclusive && !table.is_open(&run.fault, &s.scenario);
+    for scenario in run.scenarios.iter().filter(is_open) {
         complaints.insert(Complaint::Inconclusive { fault: fault(), scenario: scenario.scenario.clone() });
     }
     for clause in run.unproven(listed).filter(|_| told.len() == listed.len()) {

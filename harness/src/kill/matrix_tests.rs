@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used)]
+use rstest::rstest;
+
 use super::super::trial::Survivor;
 use super::*;
 
@@ -98,6 +100,19 @@ fn what_could_not_be_told_is_one_complaint() {
     assert_eq!(matrix.complaints, [Complaint::Inconclusive { fault: "f".to_owned(), scenario: "a".to_owned() }]);
 }
 
+#[rstest]
+#[case::known("b inconclusive", &[])]
+#[case::of_another("a inconclusive", &["b"])]
+#[case::what_fails("b *", &["b"])]
+fn what_is_known_to_be_inconclusive_is_none(#[case] beside: &str, #[case] complained_of: &[&str]) {
+    let mut open = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+    open.scenarios[1].outcome = Outcome::Inconclusive;
+    let table = listed(&["a a.1"]).with_besides(&format!("f: ['{beside}']")).unwrap();
+    let matrix = Matrix::of(&[open], &expectations(), &table, 2);
+    let scenarios: Vec<&str> = matrix.complaints.iter().filter_map(Complaint::scenario).collect();
+    assert_eq!((scenarios.as_slice(), matrix.complaints.len()), (complained_of, complained_of.len()));
+}
+
 #[test]
 fn what_fails_in_the_same_step_as_the_first_is_as_good() {
     let mut both = run(&["X"], &[("a", &[("a.2", &["X"])])]);
@@ -125,6 +140,18 @@ fn a_rule_counts_where_it_was_broken() {
         broken.contract.insert("contract/K/r".to_owned(), of(place));
         assert_eq!(complaints(&broken), []);
     }
+}
+
+#[rstest]
+#[case::known("a contract/K/r", 0)]
+#[case::another_rule("a contract/K/s", 1)]
+fn a_rule_that_is_known_to_be_broken_beside_is_no_complaint(#[case] beside: &str, #[case] complaints: usize) {
+    let mut broken = run(&["X"], &[("a", &[("a.1", &["X"])]), ("b", &[])]);
+    let rule = BrokenRule { clauses: set(&["Y"]), scenarios: set(&["a", "b"]) };
+    broken.contract.insert("contract/K/r".to_owned(), rule);
+    let table = listed(&["a a.1"]).with_besides(&format!("f: ['{beside}']")).unwrap();
+    let matrix = Matrix::of(&[broken], &expectations(), &table, 2);
+    assert_eq!(matrix.complaints.len(), complaints, "{:?}", matrix.complaints);
 }
 
 #[test]

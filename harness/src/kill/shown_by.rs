@@ -55,6 +55,10 @@ pub(super) const BESIDES: &str = include_str!("besides.yaml");
 /// up to date, can be probed, and goes on as it began, at once or after a while.
 const OWN_ASPECTS: [&str; 7] = ["again", "ancestors", "entry", "observedGeneration", "parents", "programmed", "stays"];
 
+/// What stands for an expectation where a scenario cannot be judged under a fault: what it has to set up is refused, or an answer
+/// is the one that anybody gets.
+pub(super) const INCONCLUSIVE: &str = "inconclusive";
+
 /// An expectation of a scenario, or a rule of the contract that is broken in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
@@ -163,6 +167,18 @@ impl ShownBy {
         besides.any(|one| one.scenario == scenario && matches(&one.expectation, expectation))
     }
 
+    /// Whether it is known that a rule of the contract is broken under the fault. One scenario is named in which it is, and it may be in
+    /// others.
+    pub fn is_broken_beside(&self, fault: &str, rule: &str) -> bool {
+        self.besides.get(fault).into_iter().flatten().any(|one| one.expectation == rule)
+    }
+
+    /// Whether it is known that the scenario cannot be judged under the fault.
+    pub fn is_open(&self, fault: &str, scenario: &str) -> bool {
+        let mut besides = self.besides.get(fault).into_iter().flatten();
+        besides.any(|one| one.scenario == scenario && one.expectation == INCONCLUSIVE)
+    }
+
     /// Names of faults, scenarios, expectations and contract rules that there are none of, and faults that are left out.
     pub fn problems(&self, faults: &[KnownFault], scenarios: &[Scenario], rules: &[String]) -> Vec<String> {
         let mut problems = Vec::new();
@@ -182,6 +198,13 @@ impl ShownBy {
                     problems.push(format!("{fault}: there is no scenario {}", showing.scenario));
                     continue;
                 };
+                if showing.expectation == INCONCLUSIVE {
+                    let shows = |one: &Showing| one.scenario == showing.scenario;
+                    if self.of(fault).iter().any(shows) {
+                        problems.push(format!("{fault}: {} cannot show it and be inconclusive", showing.scenario));
+                    }
+                    continue;
+                }
                 let able = |name: &String| matches(&showing.expectation, name);
                 if !expectations.iter().any(able) && !rules.contains(&showing.expectation) {
                     problems.push(format!("{fault}: {showing} can never fail"));

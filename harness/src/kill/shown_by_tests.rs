@@ -53,6 +53,18 @@ fn what_is_known_to_follow_is_named_as_what_shows_a_fault_is() {
     assert_eq!(problems(&table).len(), 1);
 }
 
+#[test]
+fn what_shows_a_fault_is_not_let_go_as_inconclusive() {
+    let mut table = ShownBy::builtin(Reference::GatewayApi).unwrap();
+    let open = |scenario: &str| vec![Showing::try_from(format!("{scenario} inconclusive")).unwrap()];
+    table.besides.insert("writes-once".to_owned(), open("gatewayclass-newer-definitions"));
+    assert_eq!(problems(&table), Vec::<String>::new());
+    assert!(table.is_open("writes-once", "gatewayclass-newer-definitions"));
+    let shows = table.of("writes-once")[0].scenario.clone();
+    table.besides.insert("writes-once".to_owned(), open(&shows));
+    assert_eq!(problems(&table), [format!("writes-once: {shows} cannot show it and be inconclusive")]);
+}
+
 /// One that cannot be read would leave every clause to be broken, and nobody would be told.
 #[test]
 fn what_is_not_broken_in_an_edition_is_well_formed() {
