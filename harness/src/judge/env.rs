@@ -11,9 +11,10 @@ use super::history::History;
 use super::miss::Miss;
 use super::stirred::Stirred;
 use super::verdict::ShareRecord;
+use crate::dialects::Settles;
 use crate::log::{Bindings, Elapsed};
 use crate::scenario::expectations::id;
-use crate::scenario::{ExpectationId, HoldFor, Level, ObjectRef, Scenario, Step, SubjectExpectation};
+use crate::scenario::{ExpectationId, HoldFor, Level, ObjectRef, Scenario, Step, SubjectExpectation, Verb};
 
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]
@@ -80,8 +81,23 @@ impl<'a> Env<'a> {
         let timing = &self.context.timing;
         match self.optional() {
             Some(optional) if level < Level::Must => Deadline::new(now, timing.converge.min(optional), Duration::ZERO),
+            _ if self.opens() => Deadline::new(now, timing.converge.max(self.slowest_settle), timing.grace),
             _ => Deadline::new(now, timing.converge, timing.grace),
         }
+    }
+
+    /// Whether a Gateway, or what adds listeners to one, was written since the last probe. Its ports come in turn with those of all other
+    /// Gateways of the run, and a status that says so already does not wait for them.
+    fn opens(&self) -> bool {
+        let dialect = &self.scenario.dialect;
+        let listens = |kind: &str| dialect.is_entry(kind) || matches!(dialect.settles(kind), Settles::Listener);
+        let before = self.scenario.steps.iter().filter(|step| step.index < self.step.index);
+        let since = before.rev().take_while(|step| !matches!(step.verb, Verb::Probe(_)));
+        since.into_iter().any(|step| match &step.verb {
+            Verb::Apply(apply) => apply.objects.iter().any(|object| object["kind"].as_str().is_some_and(listens)),
+            Verb::Patch(patch) => listens(&patch.target.kind),
+            _ => false,
+        })
     }
 
     /// How long a watch lasts.
