@@ -39,7 +39,7 @@ pub(super) struct Writing {
 fn until_gone(going: &[ObjectRef], now: Elapsed, env: &Env<'_>) -> Deadline {
     let (timing, dialect) = (&env.context.timing, &env.scenario.dialect);
     let stands = |object: &ObjectRef| matches!(dialect.settles(&object.kind), Settles::Entry);
-    let budget = if going.iter().any(stands) { timing.delete.max(timing.gateway) } else { timing.delete };
+    let budget = if going.iter().any(stands) { timing.delete.max(timing.entry_gone) } else { timing.delete };
     Deadline::new(now, budget, timing.grace)
 }
 

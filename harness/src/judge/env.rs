@@ -81,7 +81,10 @@ impl<'a> Env<'a> {
         let timing = &self.context.timing;
         match self.optional() {
             Some(optional) if level < Level::Must => Deadline::new(now, timing.converge.min(optional), Duration::ZERO),
-            _ if self.opens() => Deadline::new(now, timing.converge.max(self.slowest_settle), timing.grace),
+            _ if self.opens() => {
+                let opened = timing.converge.max(self.slowest_settle.min(timing.opened));
+                Deadline::new(now, opened, timing.grace)
+            }
             _ => Deadline::new(now, timing.converge, timing.grace),
         }
     }

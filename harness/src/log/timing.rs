@@ -54,6 +54,16 @@ pub struct Timing {
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
     pub delete: Duration,
+    /// The same for an object by which traffic comes in, such as a Gateway: who has a finalizer there takes down what stands for it.
+    /// Zero in logs that were written before that had more time, which is `delete` then.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub entry_gone: Duration,
+    /// The most that ports have to agree which a scenario has just opened, where something else of the run took as long to settle:
+    /// they come in turn. Zero in logs that were written before they had more than `converge`.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub opened: Duration,
     /// How long the asked state must stay unchanged to be settled.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -144,6 +154,8 @@ impl Timing {
                 request: s(5),
                 write: s(5),
                 delete: s(5),
+                entry_gone: s(5),
+                opened: s(5),
                 quiet: ms(150),
                 consecutive: 3,
                 hold_factor: 3,
@@ -171,6 +183,8 @@ impl Timing {
                 request: s(10),
                 write: s(60),
                 delete: s(10),
+                entry_gone: s(180),
+                opened: s(180),
                 quiet: s(1),
                 consecutive: 10,
                 hold_factor: 3,
@@ -204,6 +218,8 @@ impl Timing {
             &mut self.request,
             &mut self.write,
             &mut self.delete,
+            &mut self.entry_gone,
+            &mut self.opened,
         ] {
             *budget = budget.mul_f64(factor);
         }

@@ -228,17 +228,20 @@ impl Schedule {
         self.lingering.remove(&job);
     }
 
-    /// Something of a job stays, as the user wants to look at it or as it does not go: its lanes are nobody's any more. Takes the pending
-    /// jobs away that cannot start without them.
+    /// Something of a job stays, as the user wants to look at it or as it does not go: nobody has its lanes to himself any more. Takes the
+    /// pending jobs away in whose way it is.
     pub fn litters(&mut self, job: usize) -> Vec<usize> {
-        if !self.jobs[job].is_exclusive() {
-            return Vec::new();
+        if self.jobs[job].is_exclusive() {
+            let instances = self.running.get(&job).cloned().unwrap_or_default();
+            let lanes: Vec<Lane> = instances.iter().flat_map(|instance| self.lanes(*instance)).collect();
+            self.littered.extend(lanes);
         }
-        let instances = self.running.get(&job).cloned().unwrap_or_default();
-        let lanes: Vec<Lane> = instances.iter().flat_map(|instance| self.lanes(*instance)).collect();
-        self.littered.extend(lanes);
+        let brings = |index: usize| self.jobs[index].is_exclusive() && self.jobs[index].gateways.is_empty();
         let is_in_the_way = |index: &usize| {
-            self.answers_for_all(job) || self.jobs[job].fills && self.jobs[*index].fills || !self.has_room(*index)
+            self.answers_for_all(job)
+                || self.jobs[job].fills && self.jobs[*index].fills
+                || self.merged && brings(job) && brings(*index)
+                || !self.has_room(*index)
         };
         let (hopeless, pending) = self.pending.iter().copied().partition(is_in_the_way);
         self.pending = pending;
@@ -355,7 +358,7 @@ impl Schedule {
         let is_left = |(candidate, instance): &(usize, &Instance), shape: &Shape| {
             instance.shape == *shape
                 && instance.exclusive == exclusive
-                && self.lanes(*candidate).iter().all(|lane| !self.littered.contains(lane))
+                && self.lanes(*candidate).iter().all(|lane| self.is_clean(lane, exclusive))
         };
         job.gateways.iter().all(|(_, shape)| {
             let left = self.instances.iter().enumerate().filter(|one| is_left(one, shape)).count();
@@ -366,11 +369,16 @@ impl Schedule {
 
     /// Whether a lane can be had: by one job alone, or together with others who share.
     fn is_free(&self, lane: &Lane, exclusive: bool) -> bool {
-        !self.littered.contains(lane)
+        self.is_clean(lane, exclusive)
             && self.running.iter().all(|(running, instances)| {
                 let shares = !exclusive && !self.jobs[*running].is_exclusive();
                 shares || instances.iter().all(|instance| !self.lanes(*instance).contains(lane))
             })
+    }
+
+    /// Whether nothing on a lane is in the way. Who shares one with others asks for hosts of his own.
+    fn is_clean(&self, lane: &Lane, exclusive: bool) -> bool {
+        !exclusive || !self.littered.contains(lane)
     }
 
     /// On targets that merge Gateways, those that scenarios bring themselves share lanes nobody can foresee.
@@ -379,7 +387,7 @@ impl Schedule {
     }
 
     /// Whether what a job serves answers for the hosts of all others too.
-    fn answers_for_all(&self, index: usize) -> bool {
+    pub fn answers_for_all(&self, index: usize) -> bool {
         self.merged && self.jobs[index].takes_any_host
     }
 

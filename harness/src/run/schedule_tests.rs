@@ -398,3 +398,25 @@ fn what_stays_is_in_the_way_of_its_like_alone(
     assert_eq!(started, left);
     assert_eq!(hopeless.len() + left.len(), 2);
 }
+
+/// Where Gateways have one address, those that share and those that one has to himself are on one lane: what stays there is in the way of
+/// the latter alone, unless it answers for any host.
+#[rstest]
+#[case::of_its_own_host(false, &[1], &[2])]
+#[case::of_any_host(true, &[1, 2], &[])]
+fn who_shares_is_not_kept_from_merged_gateways(
+    #[case] takes_any_host: bool,
+    #[case] hopeless: &[usize],
+    #[case] started: &[usize],
+) {
+    let lane = |millis| job(&["http"], Isolation::Lane, millis);
+    let jobs = vec![Job { takes_any_host, ..lane(50) }, lane(40), job(&["http"], Isolation::Shared, 30)];
+    let pool = vec![instance("http", false, "a", 80), instance("http", true, "a", 80)];
+    let mut schedule = schedule(jobs, pool, 1);
+    schedule.merged = true;
+    schedule.running.insert(0, vec![1]);
+    schedule.pending.retain(|index| *index != 0);
+    assert_eq!(schedule.litters(0), hopeless);
+    schedule.finished(0);
+    assert_eq!(fill(&mut schedule), started);
+}

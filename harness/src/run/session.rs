@@ -142,8 +142,9 @@ pub async fn session(
             let bindings = bind_names(env, options, &run_id, slot, &schedule, &start);
             kept.insert(start.job, kept_names(&bindings));
             let locks = locks_of(env, slot, &schedule, &start);
-            let alone = slot.job.is_exclusive();
-            let lanes = alone.then(|| locks.iter().cloned().collect());
+            let exclusive = slot.job.is_exclusive();
+            let alone = exclusive || schedule.answers_for_all(start.job);
+            let lanes = exclusive.then(|| locks.iter().cloned().collect());
             let (name, scenario) = (Arc::clone(&slot.name), Arc::clone(&slot.scenario));
             let over = rests.entry(start.job).or_default().clone();
             let (told, index) = (sender.clone(), start.job);
@@ -202,13 +203,7 @@ pub async fn session(
                     schedule.intake().over(index);
                 }
                 Report::Cleaned(more) => leftovers.extend(more),
-                Report::Stays(index) => {
-                    let name = &slots[index].name;
-                    let reason = format!("what is left of {name} is on the Gateway of the pool that this would have; run it by itself");
-                    for hopeless in schedule.litters(index) {
-                        ends.insert(hopeless, End::NotRun { outcome: Outcome::Inconclusive, reason: reason.clone() });
-                    }
-                }
+                Report::Stays(index) => ends.extend(littered(&mut schedule, index, &slots[index].name)),
                 Report::Scripted(more) => scripted.extend(more),
             },
             Some(ended) = tasks.join_next_with_id() => {
@@ -220,7 +215,11 @@ pub async fn session(
                     let scope = Scope::Scenario(Arc::clone(&slots[index].name));
                     env.log.append(scope, Body::ScenarioEnded(Ended::Environment { error: error.clone() }));
                     ends.entry(index).or_insert(End::NotRun { outcome: Outcome::Inconclusive, reason: error });
-                    leftovers.extend(remove(env, tidy, &slots[index].name, &bindings).await);
+                    let left = remove(env, tidy, &slots[index].name, &bindings).await;
+                    if !left.is_empty() {
+                        ends.extend(littered(&mut schedule, index, &slots[index].name));
+                    }
+                    leftovers.extend(left);
                     schedule.intake().over(index);
                     schedule.finished(index);
                 }
@@ -314,7 +313,7 @@ impl Task {
             is_clean = left.is_empty();
             send(Report::Cleaned(left));
         }
-        if self.alone && !is_clean {
+        if !is_clean {
             send(Report::Stays(self.index));
         }
         give_back(held).await;
@@ -325,6 +324,13 @@ impl Task {
             send(Report::Released(self.index));
         }
     }
+}
+
+/// The ends of those that do not run since something of this one stays.
+fn littered(schedule: &mut Schedule, index: usize, name: &str) -> Vec<(usize, End)> {
+    let reason = format!("what is left of {name} would be in its way; run it by itself");
+    let end = || End::NotRun { outcome: Outcome::Inconclusive, reason: reason.clone() };
+    schedule.litters(index).into_iter().map(|hopeless| (hopeless, end())).collect()
 }
 
 /// What is waited for when nothing else is at work.

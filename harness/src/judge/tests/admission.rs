@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use gateproof_report::record::Outcome;
 use rstest::rstest;
 use serde_json::json;
@@ -184,10 +186,16 @@ fn deletions_are_awaited(#[case] gone_after: Option<u64>, #[case] finalizers: &[
 
 /// Who holds a Gateway takes down what stands for it, as on a cloud; nothing stands for a route.
 #[rstest]
-#[case::gateway("Gateway", 60, Outcome::Passed)]
-#[case::gateway_for_ever("Gateway", 600, Outcome::Failed)]
-#[case::route("HTTPRoute", 60, Outcome::Failed)]
-fn what_stands_for_an_object_has_time_to_go(#[case] kind: &str, #[case] seconds: u64, #[case] outcome: Outcome) {
+#[case::gateway("Gateway", 60, 180, Outcome::Passed)]
+#[case::gateway_for_ever("Gateway", 600, 180, Outcome::Failed)]
+#[case::gateway_in_old_logs("Gateway", 60, 0, Outcome::Failed)]
+#[case::route("HTTPRoute", 60, 180, Outcome::Failed)]
+fn what_stands_for_an_object_has_time_to_go(
+    #[case] kind: &str,
+    #[case] seconds: u64,
+    #[case] budget: u64,
+    #[case] outcome: Outcome,
+) {
     let mut version = route_version(1, &["http"], &[("http", GOOD)]);
     version["metadata"]["finalizers"] = json!(["example.test/hold"]);
     version["kind"] = json!(kind);
@@ -197,7 +205,8 @@ fn what_stands_for_an_object_has_time_to_go(#[case] kind: &str, #[case] seconds:
         delete(vec![object(kind, "route")]),
     ];
     let version_of_route = route_version(1, &["http"], &[("http", GOOD)]);
-    let context = Context { timing: Timing::of(TimingProfile::Real), ..context() };
+    let timing = Timing { entry_gone: Duration::from_secs(budget), ..Timing::of(TimingProfile::Real) };
+    let context = Context { timing, ..context() };
     let mut play = Play::under(scenario(steps), context).writes(move |step, _| match step {
         0 => (admitted(1), vec![(5, modified(&version_of_route)), (6, modified(&version))]),
         _ => (admitted(0), vec![(seconds * 1000, seen(Change::Deleted, &version))]),
