@@ -386,7 +386,8 @@ fn what_stays_is_in_the_way_of_its_like_alone(
 ) {
     let filling = Job { fills, ..job(&[], isolation, 50) };
     let jobs = vec![filling.clone(), filling, job(&["http"], Isolation::Shared, 5)];
-    let mut schedule = schedule(jobs, vec![instance("http", false, "a", 80)], 1);
+    let apart = vec![instance("http", false, "a", 80), instance("http", true, "b", 80)];
+    let mut schedule = schedule(jobs, apart, 1);
     assert_eq!(schedule.start().unwrap().job, 0);
     let hopeless = schedule.litters(0);
     schedule.finished(0);

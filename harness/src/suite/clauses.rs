@@ -81,7 +81,7 @@ mod tests {
 
     #[rstest]
     #[case::requirement("GEP1364-03", Some(("MUST", "A condition list holds", "apis/v1/shared_types.go#L555-L556")))]
-    #[case::test("upstream:HTTPRouteWeight", Some(("", "What HTTPRouteWeight asks", "v1.7.0/conformance/tests/httproute-weight.go")))]
+    #[case::test_of_upstream("upstream:HTTPRouteWeight", Some(("", "What HTTPRouteWeight asks", "v1.7.0/conformance/tests/httproute-weight.go")))]
     #[case::unseen("blind:HTTPRouteWeight.1", Some(("", "Upstream's suite does not notice: ", "v1.7.0/conformance/tests/httproute-weight.go")))]
     #[case::unseen_by_many("blind:Generic.4", Some(("", "Upstream's suite does not notice: ", "")))]
     #[case::unknown_requirement("GEP1364-999", None)]
