@@ -14,6 +14,7 @@ use super::body::Body;
 use super::pods::Onward;
 use super::query::Query;
 use super::route::{ObjectPath, Route};
+use super::trouble::Met;
 use super::{discovery, openapi, reads, reviews, scale, swagger, tokens, watching, writes};
 use crate::auth::User;
 use crate::cluster::Target;
@@ -41,9 +42,21 @@ impl App {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (parts, body) = request.into_parts();
-        if let Some(error) = self.trouble.meets(&parts) {
-            return refusal(&error);
+        match self.trouble.meets(&parts) {
+            None => self.carry_out(user, parts, body).await,
+            Some(Met::Refused(error)) => refusal(&error),
+            Some(Met::Lost(error)) => {
+                self.carry_out(user, parts, body).await;
+                refusal(&error)
+            }
         }
+    }
+
+    async fn carry_out<B>(&self, user: &User, parts: Parts, body: B) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
         if let Some(onward) = Onward::asked_for(&parts) {
             return onward.answer(self, user, &parts, body).await.unwrap_or_else(|error| refusal(&error));
         }

@@ -24,6 +24,16 @@ pub enum Refusal {
     Conflict,
     /// 500 with reason `InternalError`, as when etcd does not answer. Any request.
     Internal,
+    /// The same answer, though what was asked is done, as when etcd answers too late. Writes only.
+    Lost,
+}
+
+/// What becomes of a request.
+pub enum Met {
+    /// It is refused.
+    Refused(ApiError),
+    /// It is carried out, and this is the answer all the same.
+    Lost(ApiError),
 }
 
 /// What goes wrong, from one moment to the next.
@@ -103,19 +113,22 @@ impl Trouble {
         self.away.send_replace(false);
     }
 
-    /// The refusal that this request meets, if it meets one.
-    pub fn meets(&self, parts: &Parts) -> Option<ApiError> {
+    /// What this request meets, if it meets anything.
+    pub fn meets(&self, parts: &Parts) -> Option<Met> {
         let mut refusals = self.lock();
         let refusals = refusals.as_mut()?;
         let reads = [Method::GET, Method::HEAD].contains(&parts.method);
-        if (reads && refusals.refusal == Refusal::Conflict) || !refusals.random.random_bool(refusals.share) {
+        let is_of_writes = matches!(refusals.refusal, Refusal::Conflict | Refusal::Lost);
+        if (reads && is_of_writes) || !refusals.random.random_bool(refusals.share) {
             return None;
         }
         self.refused.fetch_add(1, Ordering::Relaxed);
+        let late = || ApiError::internal("the store did not answer in time");
         Some(match refusals.refusal {
-            Refusal::TooManyRequests { retry_after } => ApiError::too_many_requests(retry_after),
-            Refusal::Conflict => ApiError::overtaken(parts.uri.path()),
-            Refusal::Internal => ApiError::internal("the store did not answer in time"),
+            Refusal::TooManyRequests { retry_after } => Met::Refused(ApiError::too_many_requests(retry_after)),
+            Refusal::Conflict => Met::Refused(ApiError::overtaken(parts.uri.path())),
+            Refusal::Internal => Met::Refused(late()),
+            Refusal::Lost => Met::Lost(late()),
         })
     }
 

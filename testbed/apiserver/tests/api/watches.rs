@@ -184,6 +184,21 @@ async fn trouble_is_what_it_was_told_to_be(#[case] refusal: Refusal, #[case] met
 }
 
 #[tokio::test]
+async fn what_is_lost_is_done_all_the_same() {
+    let server = server().await;
+    let body = json!({"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": "a"}}).to_string();
+    let path = "/apis/example.dev/v1/namespaces/default/widgets";
+    let content = [("content-type", "application/json")];
+    server.trouble().refuse(Refusal::Lost, 1.0, 1);
+    assert_eq!(raw(&server, "POST", path, &content, &body).await.0, 500);
+    // Reads are answered.
+    assert_eq!(raw(&server, "GET", &format!("{path}/a"), &[], "").await.0, 200);
+    assert_eq!(raw(&server, "DELETE", &format!("{path}/a"), &[], "").await.0, 500);
+    assert_eq!(raw(&server, "GET", &format!("{path}/a"), &[], "").await.0, 404);
+    assert_eq!(server.trouble().refused(), 2);
+}
+
+#[tokio::test]
 async fn an_outage_breaks_connections_until_it_ends() {
     let server = server().await;
     for client in [inside(&server), outside(&server).await] {
