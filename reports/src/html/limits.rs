@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::evidence::{Evidence, Version, last_of};
 use super::text::{clip, json};
@@ -225,9 +225,33 @@ fn middle_out<T>(all: &mut Vec<T>, ends: usize) {
     }
 }
 
-/// The record as JSON, and how many of its texts were too long for the page.
+/// The record as JSON, and how many of its texts were too long for the page. Of a run with many scenarios each is made by itself: as
+/// values all of them take several times the room.
 pub(super) fn record(record: &RunRecord) -> Result<(String, usize), serde_json::Error> {
-    let mut value: Value = serde_json::to_value(record)?;
-    let clipped = clip(&mut value, TEXT / 2);
-    Ok((json(&value)?, clipped))
+    let (mut texts, mut parts) = (0, Vec::new());
+    let mut part = |value: &mut Value| {
+        texts += clip(value, TEXT / 2);
+        json(value)
+    };
+    for (name, mut value) in head(record)? {
+        let text = if name == SCENARIOS {
+            let all = record.scenarios.iter().map(|one| part(&mut serde_json::to_value(one)?));
+            format!("[{}]", all.collect::<Result<Vec<String>, _>>()?.join(","))
+        } else {
+            part(&mut value)?
+        };
+        parts.push(format!("{}:{text}", json(&name)?));
+    }
+    Ok((format!("{{{}}}", parts.join(",")), texts))
+}
+
+/// The field of a record that has its scenarios.
+const SCENARIOS: &str = "scenarios";
+
+/// A record without its scenarios.
+fn head(record: &RunRecord) -> Result<Map<String, Value>, serde_json::Error> {
+    match serde_json::to_value(RunRecord { scenarios: Vec::new(), ..record.clone() })? {
+        Value::Object(fields) => Ok(fields),
+        _ => Ok(Map::new()),
+    }
 }

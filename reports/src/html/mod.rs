@@ -134,7 +134,9 @@ impl<'a> Page<'a> {
             record: RawValue::from_string(self.json)?,
             evidence,
         };
-        Ok(framed(&text::json(&data)?))
+        let text = text::json(&data)?;
+        drop(data);
+        Ok(framed(&text))
     }
 }
 
