@@ -21,7 +21,7 @@ pub struct DecodeError {
 
 /// An event as written, one a line. It has a `body`, or a `delta`, which stands for an `observed` body whose object is a
 /// patch.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
     /// Position in the log, from 0 without holes.
@@ -38,6 +38,18 @@ pub(crate) struct Line {
     delta: Option<Delta>,
 }
 
+/// The same of an event that is at hand.
+#[derive(Serialize)]
+struct Written<'e> {
+    seq: u64,
+    at: Elapsed,
+    scope: &'e Scope,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'e Body>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delta: Option<Delta>,
+}
+
 /// A later version of an object, as a JSON patch against the one before.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,32 +61,60 @@ struct Delta {
     patch: json_patch::Patch,
 }
 
+/// The last version of every object that a later event may be about.
+#[derive(Debug, Default)]
+struct Latest {
+    objects: HashMap<ObjectKey, Arc<Value>>,
+    /// Those in the namespaces of each execution, and these: once it has ended nothing more is logged of them, not even that they are gone.
+    /// Others, such as definitions, are seen by others too.
+    of: HashMap<Arc<str>, Vec<ObjectKey>>,
+}
+
+impl Latest {
+    fn get(&self, key: &ObjectKey) -> Option<&Arc<Value>> {
+        self.objects.get(key)
+    }
+
+    /// Takes in what an event says.
+    fn take(&mut self, scope: &Scope, body: &Body) {
+        match (scope, body) {
+            (_, Body::Observed { key, change: Change::Deleted, .. }) => drop(self.objects.remove(key)),
+            (scope, Body::Observed { key, object, .. }) => {
+                let is_new = self.objects.insert(key.clone(), Arc::clone(object)).is_none();
+                let is_in_its_namespace = key.namespace.is_some() || key.kind == "Namespace";
+                if let (true, Scope::Scenario(name)) = (is_new && is_in_its_namespace, scope) {
+                    self.of.entry(Arc::clone(name)).or_default().push(key.clone());
+                }
+            }
+            (Scope::Scenario(name), Body::ScenarioEnded(_)) => {
+                self.of.remove(name).into_iter().flatten().for_each(|key| drop(self.objects.remove(&key)));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Writes events. One encoder a log, in log order.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    last: HashMap<ObjectKey, Arc<Value>>,
+    latest: Latest,
 }
 
 impl Encoder {
     /// The line of an event, without its end.
     pub fn line(&mut self, event: &Event) -> Result<String, serde_json::Error> {
-        let mut line = Line { seq: event.seq, at: event.at, scope: event.scope.clone(), body: None, delta: None };
-        match &event.body {
-            Body::Observed { key, change, object } => {
-                match self.last.insert(key.clone(), Arc::clone(object)) {
-                    Some(before) => {
-                        let patch = json_patch::diff(&before, object);
-                        line.delta = Some(Delta { key: key.clone(), change: *change, patch });
-                    }
-                    None => line.body = Some(event.body.clone()),
-                }
-                if *change == Change::Deleted {
-                    self.last.remove(key);
-                }
-            }
-            body => line.body = Some(body.clone()),
-        }
-        serde_json::to_string(&line)
+        let Event { seq, at, scope, body } = event;
+        let delta = match body {
+            Body::Observed { key, change, object } => self.latest.get(key).map(|before| {
+                let patch = json_patch::diff(before, object);
+                Delta { key: key.clone(), change: *change, patch }
+            }),
+            _ => None,
+        };
+        let whole = delta.is_none().then_some(body);
+        let line = serde_json::to_string(&Written { seq: *seq, at: *at, scope, body: whole, delta });
+        self.latest.take(scope, body);
+        line
     }
 }
 
@@ -87,7 +127,7 @@ pub fn read(text: &str) -> Result<Vec<Arc<Event>>, DecodeError> {
 /// Reads events back. One decoder a log, in log order.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    last: HashMap<ObjectKey, Arc<Value>>,
+    latest: Latest,
     read: usize,
 }
 
@@ -105,7 +145,7 @@ impl Decoder {
             (Some(body), None) => body,
             (None, Some(Delta { key, change, patch })) => {
                 let before =
-                    self.last.get(&key).ok_or_else(|| wrong(format!("changes {key}, which was not seen before")))?;
+                    self.latest.get(&key).ok_or_else(|| wrong(format!("changes {key}, which was not seen before")))?;
                 let mut object = (**before).clone();
                 // The variant that reverts what it did panics where it cannot; a copy need not be reverted.
                 json_patch::patch_unsafe(&mut object, &patch).map_err(|error| wrong(error.to_string()))?;
@@ -113,13 +153,7 @@ impl Decoder {
             }
             _ => return Err(wrong("must hold either `body` or `delta`".to_owned())),
         };
-        if let Body::Observed { key, change, object } = &body {
-            if *change == Change::Deleted {
-                self.last.remove(key);
-            } else {
-                self.last.insert(key.clone(), Arc::clone(object));
-            }
-        }
+        self.latest.take(&line.scope, &body);
         Ok(Event { seq: line.seq, at: line.at, scope: line.scope, body })
     }
 }
@@ -131,11 +165,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::log::Ended;
 
     fn observed(seq: u64, name: &str, change: Change, object: Value) -> Event {
-        let key = ObjectKey { group: String::new(), kind: "Thing".to_owned(), namespace: None, name: name.to_owned() };
+        let (kind, namespace) = ("Thing".to_owned(), (name != "whole").then(|| "n".to_owned()));
+        let key = ObjectKey { group: String::new(), kind, namespace, name: name.to_owned() };
         let body = Body::Observed { key, change, object: Arc::new(object) };
         Event { seq, at: Elapsed(seq), scope: Scope::Run, body }
+    }
+
+    fn scenario(name: &str) -> Scope {
+        Scope::Scenario(Arc::from(name))
+    }
+
+    fn ended(seq: u64) -> Event {
+        Event { seq, at: Elapsed(seq), scope: scenario("a"), body: Body::ScenarioEnded(Ended::Completed) }
     }
 
     fn value() -> impl Strategy<Value = Value> {
@@ -151,18 +195,49 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(steps in prop::collection::vec((0..3u8, 0..3u8, value()), 0..12)) {
+        fn what_is_written_is_read_back(steps in prop::collection::vec((0..3u8, 0..4u8, 0..3u8, value()), 0..16)) {
             let events: Vec<Arc<Event>> = steps
                 .into_iter()
                 .enumerate()
-                .map(|(seq, (name, change, object))| {
-                    let change = [Change::Added, Change::Modified, Change::Deleted][usize::from(change)];
-                    Arc::new(observed(seq as u64, &name.to_string(), change, object))
+                .map(|(seq, (name, what, of, object))| {
+                    let scope = [Scope::Run, scenario("a"), scenario("b")][usize::from(of)].clone();
+                    let change = [Change::Added, Change::Modified, Change::Deleted].get(usize::from(what)).copied();
+                    let event = match change {
+                        Some(change) => observed(seq as u64, &name.to_string(), change, object),
+                        None => ended(seq as u64),
+                    };
+                    Arc::new(Event { scope, ..event })
                 })
                 .collect();
             let mut encoder = Encoder::default();
             let text: String = events.iter().map(|event| encoder.line(event).unwrap() + "\n").collect();
             prop_assert_eq!(read(&text).unwrap(), events);
+        }
+    }
+
+    /// That they are gone is not logged any more then.
+    #[test]
+    fn of_what_has_ended_nothing_is_kept() {
+        let of = |scope: Scope, seq: u64, name: &str| Event {
+            scope,
+            ..observed(seq, name, Change::Added, json!({"of": name}))
+        };
+        let events = [
+            of(scenario("a"), 0, "a"),
+            of(scenario("b"), 1, "b"),
+            of(Scope::Run, 2, "c"),
+            of(scenario("a"), 3, "whole"),
+            ended(4),
+        ];
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for event in &events {
+            let line = encoder.line(event).unwrap();
+            assert_eq!(decoder.event(&line).unwrap(), *event);
+        }
+        for Latest { objects, of } in [&encoder.latest, &decoder.latest] {
+            let mut left: Vec<&str> = objects.keys().map(|key| key.name.as_str()).collect();
+            left.sort_unstable();
+            assert_eq!((left.as_slice(), of.len()), (["b", "c", "whole"].as_slice(), 1));
         }
     }
 
