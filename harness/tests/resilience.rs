@@ -134,10 +134,11 @@ enum Way {
     Starved,
 }
 
-const ALL_WAYS: [Way; 14] = [
+const ALL_WAYS: [Way; 15] = [
     Way::Refuses(Refusal::TooManyRequests { retry_after: 1 }, 0.1),
     Way::Refuses(Refusal::Conflict, 0.2),
     Way::Refuses(Refusal::Internal, 0.1),
+    Way::Refuses(Refusal::Lost, 0.1),
     Way::Cut,
     Way::Forgets,
     Way::Away,

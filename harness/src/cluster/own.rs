@@ -25,12 +25,35 @@ pub enum Entry {
         uid: String,
         /// What was sent last.
         sent: Arc<Value>,
+        /// How it stood after the last write of the run that was answered.
+        stands: Stands,
     },
     /// Its deletion was taken.
     Deleted {
         /// Its uid.
         uid: String,
     },
+}
+
+/// How an object stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stands {
+    /// Its `metadata.resourceVersion`.
+    pub version: String,
+    /// Its `metadata.generation`, or 0 for kinds that have none.
+    pub generation: i64,
+}
+
+impl Stands {
+    /// Of an object.
+    pub fn of(object: &Value) -> Stands {
+        let version =
+            object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Stands {
+            version,
+            generation: object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default(),
+        }
+    }
 }
 
 impl Ledger {
@@ -42,6 +65,13 @@ impl Ledger {
     /// Notes what came of a write.
     pub fn put(&self, key: ObjectKey, entry: Entry) {
         self.lock().insert(key, entry);
+    }
+
+    /// Notes how an object of the run stands after another write of it.
+    pub fn stands(&self, key: &ObjectKey, after: Stands) {
+        if let Some(Entry::Created { stands, .. }) = self.lock().get_mut(key) {
+            *stands = after;
+        }
     }
 
     /// Forgets what is gone, with whatever lay in a namespace that is.

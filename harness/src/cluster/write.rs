@@ -7,6 +7,7 @@
 //! ([`super::lease`]).
 
 mod delete;
+mod once;
 mod reply;
 
 use std::sync::Arc;
@@ -21,13 +22,15 @@ use super::backends::Backends;
 use super::clock::{self, Backoff};
 use super::kinds::{Kind, Kinds};
 use super::names::{FIELD_MANAGER, RUN_LABEL};
-use super::own::{Entry, Ledger, only, only_tested, replacing};
+use super::own::{Entry, Ledger, Stands, only, only_tested, replacing};
 use super::quiesce::Quiescence;
 use super::redact::{redact, redact_secret};
 use super::services::ServicesOf;
 use crate::log::{ObjectKey, Write, WriteOutcome, WriteVerb};
 use crate::scenario::{ApiVersion, BackendDecl};
-use reply::{admitted, is_another, is_taken, outcome, was_overtaken};
+use once::{Came, came, is_repeatable};
+pub(super) use reply::is_another;
+use reply::{admitted, is_taken, outcome, was_overtaken};
 
 /// Options of every write: who writes, and that unknown fields are errors.
 const OPTIONS: &str = "fieldManager=gateproof&fieldValidation=Strict";
@@ -78,6 +81,8 @@ struct Call<'c> {
     key: &'c ObjectKey,
     /// For a creation, the object; only then may the name be taken.
     creates: Option<&'c Value>,
+    /// The patch, if it must not be carried out twice.
+    once: Option<&'c Value>,
 }
 
 /// What came of a call.
@@ -95,6 +100,8 @@ enum Step {
     Over(End),
     /// It says nothing of the write, which is to be sent again after a pause.
     Again(String, Duration),
+    /// The same, and it may have been carried out.
+    Perhaps(String, Duration),
 }
 
 impl Writer {
@@ -192,7 +199,7 @@ impl Writer {
             json_patch::merge(&mut object, patch);
         }
         let (method, path, content_type, body, creates) = match self.own.get(&key) {
-            Some(Entry::Created { uid, sent }) => {
+            Some(Entry::Created { uid, sent, .. }) => {
                 let body = only(&uid, replacing(&sent, &object)).to_string();
                 (Method::PATCH, kind.object(&key), "application/merge-patch+json", body, None)
             }
@@ -203,11 +210,13 @@ impl Writer {
         };
         let path = format!("{path}?{OPTIONS}");
         let (verb, body) = (WriteVerb::Apply, body.into_bytes());
-        let end = self.attempt(&Call { verb, method, path, content_type, body, kind, key: &key, creates }).await;
+        let end =
+            self.attempt(&Call { verb, method, path, content_type, body, kind, key: &key, creates, once: None }).await;
         let sent = Arc::new(object.clone());
         match &end {
-            End::Answered(WriteOutcome::Admitted { uid, .. }) => {
-                self.own.put(key.clone(), Entry::Created { uid: uid.clone(), sent });
+            End::Answered(WriteOutcome::Admitted { uid, generation, resource_version }) => {
+                let stands = Stands { version: resource_version.clone(), generation: *generation };
+                self.own.put(key.clone(), Entry::Created { uid: uid.clone(), sent, stands });
             }
             End::Lost(_) if creates.is_some() => self.own.put(key.clone(), Entry::Perhaps { sent }),
             _ => {}
@@ -267,7 +276,12 @@ impl Writer {
         let suffix = subresource.map(|name| format!("/{name}")).unwrap_or_default();
         let path = format!("{}{suffix}?{OPTIONS}", kind.object(key));
         let (verb, method, body) = (WriteVerb::Patch, Method::PATCH, body.to_string().into_bytes());
-        self.attempt(&Call { verb, method, path, content_type, body, kind, key, creates: None }).await
+        let once = (patch_type == PatchType::Json && !is_repeatable(patch)).then_some(patch);
+        let end = self.attempt(&Call { verb, method, path, content_type, body, kind, key, creates: None, once }).await;
+        if let End::Answered(WriteOutcome::Admitted { generation, resource_version, .. }) = &end {
+            self.own.stands(key, Stands { version: resource_version.clone(), generation: *generation });
+        }
+        end
     }
 
     /// A patch that is not sent, because what it needs before it did not come about.
@@ -294,7 +308,8 @@ impl Writer {
             Some(Entry::Perhaps { sent }) => {
                 let Some(live) = self.made(kind, key, &sent).await? else { return Ok(None) };
                 let WriteOutcome::Admitted { uid, .. } = admitted(&live) else { return Ok(None) };
-                self.own.put(key.clone(), Entry::Created { uid: uid.clone(), sent });
+                let stands = Stands::of(&live);
+                self.own.put(key.clone(), Entry::Created { uid: uid.clone(), sent, stands });
                 Ok(Some(uid))
             }
         }
@@ -331,19 +346,33 @@ impl Writer {
             // An answer that never comes must leave time to ask again.
             let answer = tokio::time::timeout_at(end.min(clock::now() + self.budget / 2), sending).await;
             drop(writing);
-            let (error, asked_pause) = match answer {
+            let (error, asked_pause, is_perhaps_done) = match answer {
                 Ok(Ok(reply)) => match self.read(call, &reply, attempts, clock::now() + backoff.peek() < end).await {
                     Step::Over(end) => return end,
-                    Step::Again(error, pause) => (error, pause),
+                    Step::Again(error, pause) => (error, pause, false),
+                    Step::Perhaps(error, pause) => (error, pause, true),
                 },
                 Ok(Err(error)) => {
                     end += self.api.back().await.unwrap_or_default();
-                    (error.to_string(), Duration::ZERO)
+                    (error.to_string(), Duration::ZERO, true)
                 }
-                Err(_) => ("no answer from the API server within half of the write budget".to_owned(), Duration::ZERO),
+                Err(_) => {
+                    let error = "no answer from the API server within half of the write budget";
+                    (error.to_owned(), Duration::ZERO, true)
+                }
             };
             if self.api.reach().is_lost() {
                 return End::Lost(error);
+            }
+            if let Some(patch) = call.once.filter(|_| is_perhaps_done) {
+                match self.came(call, patch).await {
+                    Ok((Came::Nothing, _)) => {}
+                    Ok((Came::Done, live)) => return End::Answered(admitted(&live)),
+                    Ok((Came::Unknown, _)) => {
+                        return End::Lost(format!("{error}; it may have been done, and must not be done twice"));
+                    }
+                    Err(unread) => return End::Lost(format!("{error}; whether it was done cannot be seen: {unread}")),
+                }
             }
             let retry = clock::now() + backoff.step(asked_pause);
             if retry >= end {
@@ -353,11 +382,28 @@ impl Writer {
         }
     }
 
+    /// What came of a patch of which the answer was lost, and the object. Where another one has its name, the patch is told so itself.
+    async fn came(&self, call: &Call<'_>, patch: &Value) -> Result<(Came, Value), String> {
+        let live = match self.own.get(call.key) {
+            Some(Entry::Created { sent, stands, .. }) => {
+                let live = self.made(call.kind, call.key, &sent).await?;
+                live.map(|live| (came(patch, Some(&stands), &live), live))
+            }
+            // What is not the run's own it may read.
+            _ => {
+                let live = self.api.get(&call.kind.object(call.key)).await.map_err(|error| error.to_string())?;
+                Some((came(patch, None, &live), live))
+            }
+        };
+        Ok(live.unwrap_or((Came::Nothing, Value::Null)))
+    }
+
     /// What an answer stands for. `more`: whether there is time for another attempt.
     async fn read(&self, call: &Call<'_>, reply: &Reply, attempts: u32, more: bool) -> Step {
         let refusal = || super::api::refusal(reply).to_string();
         if reply.is_passing() {
-            return Step::Again(refusal(), reply.pause());
+            let again = if reply.code == 429 { Step::Again } else { Step::Perhaps };
+            return again(refusal(), reply.pause());
         }
         // A delete that is repeated after a lost answer finds nothing: that is its success.
         if attempts > 1 && reply.code == 404 && call.verb == WriteVerb::Delete {

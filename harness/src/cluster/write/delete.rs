@@ -85,6 +85,6 @@ impl Writer {
         }
         let (verb, method) = (WriteVerb::Delete, Method::DELETE);
         let (path, content_type, body) = (kind.object(key), "application/json", options.to_string().into_bytes());
-        self.attempt(&Call { verb, method, path, content_type, body, kind, key, creates: None }).await
+        self.attempt(&Call { verb, method, path, content_type, body, kind, key, creates: None, once: None }).await
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn is_taken(reply: &Reply) -> bool {
 }
 
 /// Whether the object of this name has another uid than the one that was meant.
-pub(super) fn is_another(reply: &Reply) -> bool {
+pub(in crate::cluster) fn is_another(reply: &Reply) -> bool {
     let message = reply.body.get("message").and_then(Value::as_str).unwrap_or_default();
     let causes = reply.body.pointer("/details/causes").and_then(Value::as_array);
     let mut fields = causes.into_iter().flatten().filter_map(|cause| cause.get("field").and_then(Value::as_str));
