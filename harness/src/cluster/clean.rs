@@ -3,6 +3,7 @@
 //! whose objects none is somebody else's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use futures::TryStreamExt;
@@ -208,27 +209,46 @@ async fn clean_kind(
 }
 
 /// What is said where nobody is known to hold an object.
-pub const NOBODY: &str = "it is still there, and nothing says why";
+const NOBODY: &str = "it is still there, and nothing says why";
 
 /// What [`holders`] says, for people.
 pub async fn diagnose(api: &Api, kinds: &Kinds, object: &Value) -> String {
-    let causes = holders(api, kinds, object).await;
-    if causes.is_empty() { NOBODY.to_owned() } else { causes.join("; ") }
+    holders(api, kinds, object).await.to_string()
 }
+
+/// What an object that is being deleted waits for.
+#[derive(Debug, Default)]
+pub struct Holders {
+    causes: Vec<String>,
+    /// Whether it waits for somebody who may never come. Otherwise it is on its way, as a namespace whose Pods are.
+    pub is_held: bool,
+}
+
+impl Holders {
+    /// It cannot be read what it waits for.
+    pub fn unread(error: &ApiError) -> Holders {
+        Holders { causes: vec![error.to_string()], is_held: true }
+    }
+
+    fn held(&mut self, cause: String) {
+        self.causes.push(cause);
+        self.is_held = true;
+    }
+}
+
+impl fmt::Display for Holders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.causes.is_empty() { f.write_str(NOBODY) } else { f.write_str(&self.causes.join("; ")) }
+    }
+}
+
+/// Conditions of a namespace that say no more than that something in it is still going. What holds that has conditions of its own.
+const GOES: [&str; 2] = ["NamespaceContentRemaining", "NamespaceDeletionContentFailure"];
 
 /// What holds an object that is being deleted: its finalizers; for a namespace what its conditions say, and the
 /// finalizers of Gateway API objects in it.
-pub async fn holders(api: &Api, kinds: &Kinds, object: &Value) -> Vec<String> {
-    let mut causes = Vec::new();
-    if let Some(finalizers) = finalizers(object) {
-        causes.push(format!("finalizers {finalizers}"));
-    }
-    for condition in object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten() {
-        let text = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
-        if text("status") == "True" {
-            causes.push(format!("{}: {}", text("type"), text("message")));
-        }
-    }
+pub async fn holders(api: &Api, kinds: &Kinds, object: &Value) -> Holders {
+    let mut holders = said_by(object);
     if let (Some("Namespace"), Some(namespace)) = (object.get("kind").and_then(Value::as_str), name(object)) {
         for kind in kinds.own().filter(|kind| kind.namespaced) {
             // What cannot be read adds nothing to the diagnosis.
@@ -236,12 +256,28 @@ pub async fn holders(api: &Api, kinds: &Kinds, object: &Value) -> Vec<String> {
             for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
                 if let Some(finalizers) = finalizers(item) {
                     let name = name(item).unwrap_or_default();
-                    causes.push(format!("{}/{name} has finalizers {finalizers}", kind.kind));
+                    holders.held(format!("{}/{name} has finalizers {finalizers}", kind.kind));
                 }
             }
         }
     }
-    causes
+    holders
+}
+
+/// What an object itself says of that.
+fn said_by(object: &Value) -> Holders {
+    let mut holders = Holders::default();
+    if let Some(finalizers) = finalizers(object) {
+        holders.held(format!("finalizers {finalizers}"));
+    }
+    for condition in object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten() {
+        let text = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
+        if text("status") == "True" {
+            holders.causes.push(format!("{}: {}", text("type"), text("message")));
+            holders.is_held |= !GOES.contains(&text("type"));
+        }
+    }
+    holders
 }
 
 fn name(object: &Value) -> Option<String> {
@@ -252,4 +288,30 @@ fn finalizers(object: &Value) -> Option<String> {
     let list = object.pointer("/metadata/finalizers")?.as_array()?;
     let names: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    const GOES_ON: &str = "NamespaceDeletionContentFailure: 1 remaining: pods";
+    const FINALIZERS: &str = "NamespaceFinalizersRemaining: a.test/b in 1 resource instances";
+
+    #[rstest]
+    #[case::nothing(json!({}), NOBODY, false)]
+    #[case::pods_that_go(json!({"status": {"conditions": [
+        {"type": "NamespaceDeletionContentFailure", "status": "True", "message": "1 remaining: pods"},
+        {"type": "NamespaceFinalizersRemaining", "status": "False", "message": "none"},
+    ]}}), GOES_ON, false)]
+    #[case::what_somebody_holds(json!({"status": {"conditions": [
+        {"type": "NamespaceFinalizersRemaining", "status": "True", "message": "a.test/b in 1 resource instances"},
+    ]}}), FINALIZERS, true)]
+    #[case::a_finalizer(json!({"metadata": {"finalizers": ["a.test/b"]}}), "finalizers a.test/b", true)]
+    fn what_is_on_its_way_is_held_by_nobody(#[case] object: Value, #[case] said: &str, #[case] is_held: bool) {
+        let holders = said_by(&object);
+        assert_eq!((holders.to_string().as_str(), holders.is_held), (said, is_held));
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::environment::Environment;
 use crate::cluster::api::Api;
-use crate::cluster::clean::{Leftover, NOBODY, holders};
+use crate::cluster::clean::{Holders, Leftover, holders};
 use crate::cluster::log_writer::LogWriter;
 use crate::cluster::pool::describe;
 use crate::cluster::view::View;
@@ -53,22 +53,21 @@ impl Tidy {
             }
         }
         let mut held = self.await_gone(awaited.clone()).await;
-        if held.iter().all(|(_, holders)| holders.is_empty()) {
-            // Nobody holds what is left, so the target or this machine is late: it gets the budget once more.
+        if !held.iter().any(|(_, holders)| holders.is_held) {
+            // Nobody holds what is left, so the target, the node or this machine is late: it gets the budget once more.
             held = self.await_gone(held.into_iter().map(|(key, _)| key).collect()).await;
         }
         awaited.retain(|key| !held.iter().any(|(held, _)| held == key));
         self.writer.forget(&awaited);
-        leftovers.extend(held.into_iter().map(|(key, holders)| Leftover {
-            object: key.to_string(),
-            diagnosis: if holders.is_empty() { NOBODY.to_owned() } else { holders.join("; ") },
-        }));
+        leftovers.extend(
+            held.into_iter().map(|(key, holders)| Leftover { object: key.to_string(), diagnosis: holders.to_string() }),
+        );
         leftovers
     }
 
     /// Waits until objects are gone, and returns those that are not when the budget is used up, with who holds them. Each is
     /// read before it is blamed: the observer may be late too.
-    async fn await_gone(&self, keys: Vec<ObjectKey>) -> Vec<(ObjectKey, Vec<String>)> {
+    async fn await_gone(&self, keys: Vec<ObjectKey>) -> Vec<(ObjectKey, Holders)> {
         let gone = self.view.until(|live| keys.iter().all(|key| !live.contains_key(key)));
         tokio::select! {
             in_time = tokio::time::timeout(self.budget, gone) => {
@@ -84,7 +83,7 @@ impl Tidy {
             let Some(kind) = kinds.of(&key.group, &key.kind) else { continue };
             match self.api.get(&kind.object(&key)).await {
                 Err(error) if error.is_not_found() => {}
-                Err(error) => held.push((key, vec![error.to_string()])),
+                Err(error) => held.push((key, Holders::unread(&error))),
                 Ok(object) => {
                     let holders = holders(&self.api, kinds, &object).await;
                     held.push((key, holders));
