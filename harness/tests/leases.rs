@@ -1,13 +1,23 @@
 //! What one run at a time may have: taken, waited for, taken over, given back; and what `clean` makes of a run's sign of life.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use gateproof::cluster::api::Api;
 use gateproof::cluster::clean::runs;
+use gateproof::cluster::clock;
 use gateproof::cluster::connect::{Source, connect};
 use gateproof::cluster::lease::{LOCKS, LeaseError, Leases, give_back};
+use gateproof::judge::contract::{Contract, GATEWAY_API};
+use gateproof::log::{Timing, TimingProfile};
+use gateproof::run::{Bystander, RunOptions, Silent, TargetChoice, run};
+use gateproof::scenario::{Scenario, Vocabulary, load};
 use gateproof_apiserver::{Options, Server};
+use gateproof_report::record::Outcome;
+use gateproof_testbed::{Testbed, TestbedOptions};
 use http::Method;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -58,6 +68,101 @@ async fn what_one_has_another_waits_for() {
     assert_eq!((held(&api).await, gone), (by("bbbbbb").to_vec(), names(&[])));
     give_back(second).await;
     assert_eq!(held(&api).await, []);
+}
+
+/// Within a run, too, one at a time has what only one may have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_execution_has_another_one_of_the_run_waits_for() {
+    let (_server, api) = server().await;
+    let run = of(&api, "aaaaaa");
+    let (first, _) = run.take(names(&["lane"])).await.unwrap();
+    let taking = run.clone();
+    let waiting = tokio::spawn(async move { taking.take(names(&["lane", "other"])).await });
+    // Others come and go meanwhile.
+    for _ in 0..10 {
+        give_back(run.take(names(&["another"])).await.unwrap().0).await;
+    }
+    assert!(!waiting.is_finished());
+    give_back(first).await;
+    let (second, gone) = waiting.await.unwrap().unwrap();
+    assert_eq!((second.len(), gone), (2, names(&[])));
+    // What is given back late takes nothing from who has it now.
+    give_back(second).await;
+    assert_eq!(held(&api).await, []);
+    assert!(run.take(names(&["lane"])).await.is_ok() && run.lost().is_none());
+}
+
+/// At its first step somebody removes every Lease of a run, and lets it go on once the run has asked for one.
+struct Remover {
+    testbed: Arc<Testbed>,
+    api: Api,
+    has_begun: AtomicBool,
+}
+
+impl std::fmt::Debug for Remover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Remover")
+    }
+}
+
+impl Remover {
+    fn renewals(&self) -> u64 {
+        let counted = self.testbed.requests().into_iter();
+        counted.filter(|one| one.verb == "patch" && one.resource.starts_with("leases")).map(|one| one.count).sum()
+    }
+}
+
+#[async_trait]
+impl Bystander for Remover {
+    async fn at_step(&self, _: &Scenario, _: usize) {
+        if self.has_begun.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let all = self.api.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gateproof.dev/run").await.unwrap();
+        for lease in all["items"].as_array().unwrap() {
+            let (namespace, name) = (&lease["metadata"]["namespace"], &lease["metadata"]["name"]);
+            let (namespace, name) = (namespace.as_str().unwrap(), name.as_str().unwrap());
+            let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}");
+            self.api.call(Method::DELETE, &path, None, Vec::new()).await.unwrap();
+        }
+        let before = self.renewals();
+        while self.renewals() == before {
+            clock::until(clock::now() + Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Whoever took it may be at work where the run is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_whose_lease_is_taken_says_nothing_of_the_target() {
+    let testbed = Arc::new(Testbed::start(TestbedOptions::default()).await.unwrap());
+    let target = TargetChoice::Running {
+        kubeconfig: testbed.kubeconfig(),
+        gateway_class: Some(testbed.gateway_class().to_owned()),
+        name: "of another".to_owned(),
+    };
+    let mut options = RunOptions::new(target, Arc::new(Contract::parse(GATEWAY_API).unwrap()));
+    options.dial = vec![testbed.dial_rule().parse().unwrap()];
+    options.timing = Some(Timing::of(TimingProfile::Embedded));
+    (options.jobs, options.preflight) = (1, false);
+    let api = connect(&Source::Text(testbed.kubeconfig())).await.unwrap();
+    let has_begun = AtomicBool::new(false);
+    options.bystander = Some(Arc::new(Remover { testbed: Arc::clone(&testbed), api, has_begun }));
+    let chosen = ["httproute-missing-backend", "httproute-unknown-backend-kind"];
+    let mut scenarios = load::builtin(&Vocabulary::builtin()).unwrap();
+    scenarios.retain(|scenario| chosen.contains(&&*scenario.name));
+    assert_eq!(scenarios.len(), 2);
+    let output = run(options, scenarios, &mut Silent).await.unwrap();
+    let reason = "the Lease run of this run is gone: somebody removed it, or `gateproof clean` took the run for one that is over; \
+                  what others do now may show in what it sees";
+    for scenario in &output.record.scenarios {
+        assert_eq!(
+            (scenario.outcome, scenario.reason.as_deref()),
+            (Outcome::Inconclusive, Some(reason)),
+            "{scenario:#?}"
+        );
+    }
+    assert_eq!(output.leftovers, []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,17 +4,20 @@
 //! only one run at a time may change or use is a Lease in [`LOCKS`]. No two clocks are compared: whoever waits for a Lease to be over
 //! waits for as long as it lasts, by his own clock, from the last time that he saw it change.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::api::{Api, ApiError, Reply, encode, refusal};
 use super::clock::{self, Backoff};
 use super::names::{self, FIELD_MANAGER, MANAGED_BY, MANAGED_BY_LABEL, RUN_LABEL, pool_namespace};
+use super::write::is_another;
 
 /// The namespace of what runs have to themselves. It is made on need and outlives them; `gateproof clean --all` removes it.
 pub const LOCKS: &str = "gateproof-locks";
@@ -28,6 +31,8 @@ const LASTS: Duration = Duration::from_secs(40);
 const RENEWED: Duration = Duration::from_secs(10);
 /// How long one renewal may go without an answer, and how soon the next is tried then: several find room before the Lease is over.
 const RENEWAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
+/// How many times as long others of the same run are waited for.
+const OWN_PATIENCE: u32 = 4;
 /// The first pause between two looks at a Lease that somebody else holds, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
@@ -38,6 +43,8 @@ pub struct Leases {
     run_id: Arc<str>,
     patience: Duration,
     stop: CancellationToken,
+    turns: Turns,
+    lost: Lost,
 }
 
 /// A Lease that is renewed until it is given back or this is dropped.
@@ -45,7 +52,30 @@ pub struct Held {
     api: Api,
     path: String,
     uid: String,
-    _renewal: AbortOnDropHandle<()>,
+    renewal: AbortOnDropHandle<()>,
+    _turn: Option<OwnedMutexGuard<()>>,
+}
+
+/// Locks by name: within a run, too, one execution at a time has each.
+type Turns = Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>>;
+
+/// Whether a Lease of the run has gone to somebody else.
+#[derive(Clone, Default)]
+struct Lost {
+    why: Arc<OnceLock<String>>,
+    told: CancellationToken,
+}
+
+impl Lost {
+    fn tell(&self, path: &str) {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        // The first one is as good as any.
+        let _ = self.why.set(format!(
+            "the Lease {name} of this run is gone: somebody removed it, or `gateproof clean` took the run for one that is over; \
+             what others do now may show in what it sees"
+        ));
+        self.told.cancel();
+    }
 }
 
 /// Why a Lease cannot be had.
@@ -64,6 +94,9 @@ pub enum LeaseError {
     /// The run was broken off meanwhile.
     #[error("interrupted while it waited for {0}")]
     Stopped(String),
+    /// Another Lease of the run has gone to somebody else.
+    #[error("{0}")]
+    Lost(String),
     /// The API server does not give it.
     #[error("cannot take the Lease {name}: {error}")]
     Refused {
@@ -84,7 +117,18 @@ impl Leases {
     /// For a run. It waits for what others hold for `patience` at most, but always long enough to outlive a holder that is gone.
     /// With `stop`, nothing is waited for any longer.
     pub fn new(api: Api, run_id: &str, patience: Duration, stop: CancellationToken) -> Leases {
-        Leases { api, run_id: Arc::from(run_id), patience: patience.max(LASTS * 2), stop }
+        let (turns, lost) = Default::default();
+        Leases { api, run_id: Arc::from(run_id), patience: patience.max(LASTS * 2), stop, turns, lost }
+    }
+
+    /// Why nothing can be said of the target any more, if somebody else has a Lease of the run.
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.why.get().map(String::as_str)
+    }
+
+    /// Returns once that is so.
+    pub async fn are_lost(&self) {
+        self.lost.told.cancelled().await;
     }
 
     /// Says from now on that the run is alive. Its own namespace must be there.
@@ -95,10 +139,10 @@ impl Leases {
         let namespace = pool_namespace(&self.run_id);
         let refused = |error| LeaseError::Refused { name: format!("{namespace}/{ALIVE}"), error };
         match self.create(&namespace, ALIVE).await.map_err(refused)? {
-            Ok(lease) => Ok(self.hold(&namespace, ALIVE, &lease)),
+            Ok(lease) => Ok(self.hold(&namespace, ALIVE, &lease, None)),
             Err(reply) => match self.mine(&namespace, ALIVE).await {
                 // An answer was lost.
-                Ok(Some(lease)) => Ok(self.hold(&namespace, ALIVE, &lease)),
+                Ok(Some(lease)) => Ok(self.hold(&namespace, ALIVE, &lease, None)),
                 _ => Err(refused(refusal(&reply))),
             },
         }
@@ -125,6 +169,29 @@ impl Leases {
     }
 
     async fn lock(&self, name: &str, gone: &mut Vec<String>) -> Result<Held, LeaseError> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(turns.entry(name.to_owned()).or_default())
+        };
+        // Who of this run has it may have to fail slowly first, and to clean up.
+        let end = clock::now() + self.patience * OWN_PATIENCE;
+        tokio::select! {
+            turn = turn.lock_owned() => self.lock_in_turn(name, turn, gone).await,
+            () = clock::until(end) => {
+                let (name, holder) = (name.to_owned(), self.run_id.to_string());
+                Err(LeaseError::Busy { name, holder, patience: self.patience * OWN_PATIENCE })
+            }
+            () = self.stop.cancelled() => Err(LeaseError::Stopped(name.to_owned())),
+            () = self.are_lost() => Err(LeaseError::Lost(self.lost().unwrap_or_default().to_owned())),
+        }
+    }
+
+    async fn lock_in_turn(
+        &self,
+        name: &str,
+        turn: OwnedMutexGuard<()>,
+        gone: &mut Vec<String>,
+    ) -> Result<Held, LeaseError> {
         let refused = |error| LeaseError::Refused { name: name.to_owned(), error };
         let end = clock::now() + self.patience;
         let mut pause = Backoff::new(PAUSES.0, PAUSES.1);
@@ -133,8 +200,11 @@ impl Leases {
             if self.stop.is_cancelled() {
                 return Err(LeaseError::Stopped(name.to_owned()));
             }
+            if let Some(why) = self.lost() {
+                return Err(LeaseError::Lost(why.to_owned()));
+            }
             let reply = match self.create(LOCKS, name).await.map_err(refused)? {
-                Ok(lease) => return Ok(self.hold(LOCKS, name, &lease)),
+                Ok(lease) => return Ok(self.hold(LOCKS, name, &lease, Some(turn))),
                 Err(reply) => reply,
             };
             let mut holder = "another".to_owned();
@@ -146,8 +216,9 @@ impl Leases {
                 }
             } else if reply.code == 409 {
                 match self.api.get(&lease_path(LOCKS, name)).await {
+                    // An answer was lost.
                     Ok(lease) if is_held_by(&lease, &self.run_id) && sight.is_none() => {
-                        return Ok(self.hold(LOCKS, name, &lease));
+                        return Ok(self.hold(LOCKS, name, &lease, Some(turn)));
                     }
                     Ok(lease) => {
                         holder = text(&lease, "/spec/holderIdentity");
@@ -184,6 +255,7 @@ impl Leases {
         tokio::select! {
             () = clock::until(clock::now() + pause.step(Duration::ZERO)) => {}
             () = self.stop.cancelled() => {}
+            () = self.are_lost() => {}
         }
     }
 
@@ -243,22 +315,24 @@ impl Leases {
         delete(&self.api, &lease_path(LOCKS, name), json!({"uid": uid, "resourceVersion": version})).await
     }
 
-    fn hold(&self, namespace: &str, name: &str, lease: &Value) -> Held {
+    fn hold(&self, namespace: &str, name: &str, lease: &Value, turn: Option<OwnedMutexGuard<()>>) -> Held {
         let (api, path, uid) = (self.api.clone(), lease_path(namespace, name), text(lease, "/metadata/uid"));
-        let renewal = renew(api.clone(), path.clone(), uid.clone());
-        Held { api, path, uid, _renewal: AbortOnDropHandle::new(tokio::spawn(renewal)) }
+        let renewal = renew(api.clone(), path.clone(), uid.clone(), self.lost.clone());
+        Held { api, path, uid, renewal: AbortOnDropHandle::new(tokio::spawn(renewal)), _turn: turn }
     }
 }
 
 impl Held {
     /// Gives the Lease back. Whoever took it over meanwhile keeps it.
     pub async fn give_back(self) {
+        self.renewal.abort();
         // One that stays is over in a while.
         let _ = delete(&self.api, &self.path, json!({"uid": self.uid})).await;
     }
 
     /// Says that the run is over and what it left may be taken, and leaves the Lease where it is.
     pub async fn end(self) {
+        self.renewal.abort();
         let patch = json!({"metadata": {"uid": self.uid}, "spec": {"holderIdentity": Value::Null}});
         let _ = self.api.call(Method::PATCH, &patched(&self.path), Some(MERGE), patch.to_string().into_bytes()).await;
     }
@@ -318,7 +392,7 @@ fn is_passing(reply: &Reply) -> bool {
 
 const MERGE: &str = "application/merge-patch+json";
 
-async fn renew(api: Api, path: String, uid: String) {
+async fn renew(api: Api, path: String, uid: String, lost: Lost) {
     let (mut pause, path_of_patch) = (RENEWED, patched(&path));
     loop {
         clock::until(clock::now() + pause).await;
@@ -327,11 +401,8 @@ async fn renew(api: Api, path: String, uid: String) {
         pause = match tokio::time::timeout(RENEWAL.0, renewing).await {
             Ok(Ok(reply)) if reply.code < 300 => RENEWED,
             // What is gone is nobody's to renew.
-            Ok(Ok(reply)) if matches!(reply.code, 404 | 409 | 422) => {
-                tracing::warn!(
-                    path,
-                    "the Lease is gone: somebody took it, or `gateproof clean` took this run for one that is over"
-                );
+            Ok(Ok(reply)) if reply.code == 404 || is_another(&reply) => {
+                lost.tell(&path);
                 return;
             }
             Ok(Ok(_) | Err(_)) | Err(_) => RENEWAL.1,
@@ -374,46 +445,5 @@ fn text(object: &Value, pointer: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    use http::{Request, Response};
-    use http_body_util::Full;
-    use hyper::body::Bytes;
-    use kube::client::Body as KubeBody;
-    use tokio::sync::mpsc;
-
-    use super::*;
-
-    /// Of the first renewals some get no answer, or a bad one.
-    #[rstest::rstest]
-    #[case::no_answer(None)]
-    #[case::refused(Some(500))]
-    #[tokio::test(start_paused = true)]
-    async fn a_few_lost_renewals_lose_no_lease(#[case] code: Option<u16>) {
-        let asked = Arc::new(AtomicU32::new(0));
-        let (sender, mut renewed) = mpsc::unbounded_channel();
-        let service = tower::service_fn(move |_: Request<KubeBody>| {
-            let (n, sender) = (asked.fetch_add(1, Ordering::SeqCst), sender.clone());
-            async move {
-                let code = match code {
-                    None if n < 4 => std::future::pending().await,
-                    Some(code) if n < 4 => code,
-                    _ => {
-                        sender.send(clock::now()).unwrap();
-                        200
-                    }
-                };
-                let answer = Response::builder().status(code).body(Full::new(Bytes::from_static(b"{}"))).unwrap();
-                Ok::<_, std::convert::Infallible>(answer)
-            }
-        });
-        let began = clock::now();
-        let api = Api::new(kube::Client::new(service, "default"));
-        let _renewal = AbortOnDropHandle::new(tokio::spawn(renew(api, "/lease".to_owned(), "u".to_owned())));
-        let first = renewed.recv().await.unwrap();
-        assert!(first - began < LASTS, "{:?}", first - began);
-        assert_eq!(renewed.recv().await.unwrap() - first, RENEWED);
-    }
-}
+#[path = "lease_tests.rs"]
+mod tests;

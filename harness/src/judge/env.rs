@@ -66,7 +66,21 @@ impl<'a> Env<'a> {
     /// How long a hold lasts that says no time of its own.
     pub(super) fn quiet_hold(&self) -> Duration {
         let timing = &self.context.timing;
-        (self.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min)
+        let most = if self.holds_entries() { timing.hold_entries.min(self.slowest_settle) } else { Duration::ZERO };
+        (self.slowest_settle * timing.hold_factor).min(timing.hold_max).max(timing.hold_min).max(most)
+    }
+
+    /// Whether this step holds something by which traffic comes in, or what adds listeners to one.
+    fn holds_entries(&self) -> bool {
+        let Verb::Hold(hold) = &self.step.verb else { return false };
+        let subjects = hold.never.iter().chain(&hold.always).map(|subject| &subject.subject);
+        subjects.chain(&hold.unchanged).any(|object| self.listens(&object.kind))
+    }
+
+    /// Whether traffic comes in by things of a kind, or they add listeners to those.
+    fn listens(&self, kind: &str) -> bool {
+        let dialect = &self.scenario.dialect;
+        dialect.is_entry(kind) || matches!(dialect.settles(kind), Settles::Listener)
     }
 
     /// How long is waited for what only should be so, where that is another time than for what must: no longer than what stands around it
@@ -92,8 +106,7 @@ impl<'a> Env<'a> {
     /// Whether a Gateway, or what adds listeners to one, was written since the last probe. Its ports come in turn with those of all other
     /// Gateways of the run, and a status that says so already does not wait for them.
     fn opens(&self) -> bool {
-        let dialect = &self.scenario.dialect;
-        let listens = |kind: &str| dialect.is_entry(kind) || matches!(dialect.settles(kind), Settles::Listener);
+        let listens = |kind: &str| self.listens(kind);
         let before = self.scenario.steps.iter().filter(|step| step.index < self.step.index);
         let since = before.rev().take_while(|step| !matches!(step.verb, Verb::Probe(_)));
         since.into_iter().any(|step| match &step.verb {

@@ -368,9 +368,12 @@ impl Judge {
         self.rested.is_none() && self.doing.rests()
     }
 
-    /// From when on, as far as is known, it waits for nothing but that something wrong changes after all.
+    /// From when on, as far as is known, it waits for nothing but that something wrong changes after all. Of a target that takes long
+    /// what stands still for less than that may be on its way; for half the budget of a route nothing is.
     pub fn lingers(&self) -> Option<Elapsed> {
-        Some(self.doing.stands()? + self.context.timing.quiet * OPTIONAL_WINDOWS)
+        let timing = &self.context.timing;
+        let slowest = self.slowest.max(self.context.slowest_settle).min(timing.route / 2);
+        Some(self.doing.stands()? + slowest.max(timing.quiet * OPTIONAL_WINDOWS))
     }
 
     fn deadline(&mut self) -> Option<&mut Deadline> {

@@ -57,6 +57,17 @@ pub struct Verdict {
     pub slowest_settle: Duration,
 }
 
+impl Verdict {
+    /// Lets go of what the record of a run does not have, as a run has many: nobody but a replay asks which steps came out. Gives what
+    /// counts for the run as a whole.
+    pub fn set_aside(&mut self) -> Watched {
+        (self.came_out, self.shares) = (Vec::new(), Vec::new());
+        self.stages.shrink_to_fit();
+        self.probes.shrink_to_fit();
+        std::mem::take(&mut self.contract_watched)
+    }
+}
+
 /// What the outcome depends on.
 pub(super) struct Evidence<'a> {
     pub(super) findings: &'a [Finding],

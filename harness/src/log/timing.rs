@@ -80,6 +80,11 @@ pub struct Timing {
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
     pub hold_max: Duration,
+    /// The most that a hold about what traffic comes in by lasts, where something of the run took as long to settle: what must not come
+    /// may take as long as what must. Zero in logs that were written before they lasted longer than `hold_max`.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub hold_entries: Duration,
     /// What is watched until the rest of the run is over is watched for at least so long, however soon that is …
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]
@@ -161,6 +166,7 @@ impl Timing {
                 hold_factor: 3,
                 hold_min: ms(150),
                 hold_max: s(1),
+                hold_entries: s(1),
                 rest_min: s(5),
                 rest_max: s(30),
                 optional: s(5),
@@ -190,6 +196,7 @@ impl Timing {
                 hold_factor: 3,
                 hold_min: s(1),
                 hold_max: s(10),
+                hold_entries: s(60),
                 rest_min: s(60),
                 rest_max: s(600),
                 optional: s(10),

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use super::Progress;
+use super::crowd::Crowd;
 use super::options::RunOptions;
 use super::permissions::{self, Permissions};
 use super::plan::{self, Decision, Planned, Policy};
 use super::preflight::Preflight;
-use super::prepare::{Failed, RunError, Target};
+use super::prepare::{Failed, RunError, Target, shapes};
+use super::schedule::{Job, demand};
 use crate::cluster::api::ApiError;
 use crate::cluster::clean::Leftover;
 use crate::cluster::discover::{Acceptance, Facts};
+use crate::cluster::pool;
 use crate::cluster::room::{self, Room};
 use crate::scenario::Scenario;
 
@@ -81,7 +84,11 @@ pub async fn ask(
         preflight.permissions(needed.iter().count(), missing);
         preflight = good(preflight)?;
         match room(target, options).await? {
-            Ok(Some(room)) => preflight.room(room, options.jobs),
+            Ok(Some(room)) => {
+                // Where nothing has a class, what traffic comes in by is no machine.
+                let crowd = if facts.class.is_some() { crowd(&plan, options)? } else { Crowd::default() };
+                preflight.room(room, &crowd, options.jobs);
+            }
             Ok(None) => {}
             Err(error) => preflight.room_unread(&error),
         }
@@ -99,6 +106,23 @@ async fn room(target: &Target, options: &RunOptions) -> Result<Result<Option<Roo
         found = look => Ok(found),
         () = options.interrupt.triggered() => Err(RunError::Interrupted),
     }
+}
+
+/// How many Pods the run may have there at once. Backends count where they are Pods.
+fn crowd(plan: &[Planned], options: &RunOptions) -> Result<Crowd, RunError> {
+    let timing = options.timing();
+    let (mut jobs, mut executions) = (Vec::new(), Vec::new());
+    for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
+        let job = Job::of(scenario, shapes(scenario)?, &timing);
+        let backends = if options.ways().deployed { scenario.backends.len() } else { 0 };
+        for _ in 0..options.repeat.max(1) {
+            executions.push((job.own, backends));
+            jobs.push(job.clone());
+        }
+    }
+    // Without a port for it there is no run, which says so itself.
+    let pool = pool::layout(&demand(jobs.iter()), &options.ports, options.max_gateways).map_or(0, |all| all.len());
+    Ok(Crowd::of(pool, executions.into_iter()))
 }
 
 /// These answers, unless one is bad.

@@ -23,6 +23,9 @@ use crate::judge::contract::Contract;
 use crate::log::{Bindings, Body, Scope, Timing};
 use crate::probe::Prober;
 
+/// What is said of everything that a run could not do because the API server did not come back.
+pub const LOST: &str = "the API server went away and did not come back";
+
 /// What all executions of a run share.
 pub struct Environment {
     /// The log.
@@ -76,6 +79,19 @@ impl Environment {
     /// What the log came to so far.
     pub(super) fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why nothing can be said of the target any more, if so.
+    pub(super) fn lost(&self) -> Option<&str> {
+        if self.api.reach().is_lost() { Some(LOST) } else { self.leases.lost() }
+    }
+
+    /// Returns once that is so.
+    pub(super) async fn is_lost(&self) {
+        tokio::select! {
+            () = self.api.reach().lost() => {}
+            () = self.leases.are_lost() => {}
+        }
     }
 
     /// Opens an execution in the log; returns the slowest settle of those that ended before.

@@ -32,9 +32,6 @@ use crate::scenario::bind::{BindError, bind};
 use crate::scenario::scope::DEFINITION;
 use crate::scenario::{ObjectRef, PatchKind};
 
-/// What is said of everything that a run could not do because the API server did not come back.
-pub const LOST: &str = "the API server went away and did not come back";
-
 /// Attempts of one scenario under way at once: each has its own limit, which many more would eat up by waiting for each
 /// other.
 const AT_ONCE: usize = 20;
@@ -176,7 +173,7 @@ impl Conductor<'_> {
         tokio::select! {
             ready = running.ready(&env.view, env.timing.backends()) => ready?,
             () = env.interrupt.triggered() => {}
-            () = env.api.reach().lost() => {}
+            () = env.is_lost() => {}
         }
         Ok(running)
     }
@@ -204,8 +201,8 @@ impl Conductor<'_> {
             if self.env.interrupt.is_triggered() {
                 return Ended::Interrupted;
             }
-            if self.env.api.reach().is_lost() {
-                return Ended::Environment { error: LOST.to_owned() };
+            if let Some(why) = self.env.lost() {
+                return Ended::Environment { error: why.to_owned() };
             }
             if let Some(error) = self.unread.get() {
                 return Ended::Environment { error: error.clone() };
@@ -254,7 +251,7 @@ impl Conductor<'_> {
                         () = limit => self.env.log.append(self.scope.clone(), Body::Tick),
                         () = clock::until(self.env.log.instant(lingers.unwrap_or_default())), if lingers.is_some() => {}
                         () = self.env.interrupt.triggered() => {}
-                        () = self.env.api.reach().lost() => {}
+                        () = self.env.is_lost() => {}
                     }
                 }
             }

@@ -48,6 +48,8 @@ struct Own {
     there: BTreeSet<ObjectKey>,
     /// Those that go.
     going: usize,
+    /// Whether it waits for nothing but that something wrong changes after all: those that it has yet to make take nobody's place.
+    lingers: bool,
 }
 
 /// What came of the Gateways that were made since a limit is in force: a turn.
@@ -87,7 +89,8 @@ pub struct Intake {
 
 impl Own {
     fn busy(&self) -> usize {
-        self.expected + self.coming.len() + self.going
+        let expected = if self.lingers { 0 } else { self.expected };
+        expected + self.coming.len() + self.going
     }
 }
 
@@ -169,6 +172,14 @@ impl Intake {
         if let Some(own) = self.jobs.get_mut(&job) {
             own.expected = 0;
             own.there.extend(std::mem::take(&mut own.coming).into_keys());
+        }
+    }
+
+    /// A job waits for nothing but that something wrong changes after all, or does so no more: until then nobody is to wait for what it
+    /// has yet to make.
+    pub fn lingers(&mut self, job: usize, lingers: bool) {
+        if let Some(own) = self.jobs.get_mut(&job) {
+            own.lingers = lingers;
         }
     }
 

@@ -327,6 +327,18 @@ fn what_is_refused_or_gone_needs_no_place() {
 }
 
 #[test]
+fn who_waits_for_something_else_keeps_no_place_for_what_it_has_yet_to_make() {
+    let mut intake = Intake::new(QUIET, BUDGET);
+    intake.begins(0, FIRST);
+    intake.moved(0, Moved::Made(key(0)), Elapsed(1));
+    intake.lingers(0, true);
+    // The one that comes has its own.
+    assert!(intake.admits(FIRST - 1) && !intake.admits(FIRST));
+    intake.lingers(0, false);
+    assert!(!intake.admits(1));
+}
+
+#[test]
 fn who_asks_for_more_than_there_may_be_begins_once_nobody_else_is_there() {
     let mut intake = Intake::new(QUIET, BUDGET);
     intake.begins(0, 1);

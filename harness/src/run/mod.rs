@@ -11,6 +11,7 @@ mod ask;
 pub mod bindings;
 mod client;
 mod coming;
+mod crowd;
 mod definitions;
 pub mod embedded;
 mod endpoints;
@@ -54,7 +55,7 @@ use crate::cluster::clean::{CleanScope, Cleaned, Leftover, clean};
 use crate::cluster::discover::Facts;
 use crate::cluster::names;
 use crate::cluster::pod_logs::PodLog;
-use crate::log::{Body, Event, NotRun, RunStarted, Scope};
+use crate::log::{Body, Event, NotRun, Scope};
 use crate::scenario::Scenario;
 
 pub use options::{Bystander, Conduct, FeatureChoice, Keep, Part, RunOptions, Skip, TargetChoice, Unsaid};
@@ -69,7 +70,6 @@ use open::{Opened, Purpose, open};
 use prepare::Target;
 use record::{End, Entry};
 use session::{Outcomes, session};
-use tally::Tally;
 use tidy::Tidy;
 
 /// Is told how a run goes along. Called from one task, in order.
@@ -162,7 +162,7 @@ async fn run_on(
             }
         });
     };
-    let Outcomes { entries: ran, interrupted, mut leftovers, kept, logs } = outcomes;
+    let Outcomes { entries: ran, watched, interrupted, mut leftovers, kept, logs } = outcomes;
     leftovers.extend(trial.removed().await);
     if leftovers.is_empty() && kept.is_empty() {
         options.interrupt.holds(None);
@@ -182,7 +182,14 @@ async fn run_on(
     log.append(Scope::Run, Body::RunEnded { interrupted });
     log.close_file()?;
     let events = log.events();
-    let record = close(&started, &env.tally(), &entries, options, &target.facts, interrupted);
+    let tally = env.tally();
+    let contract = record::contract_records(&options.contract, target.facts.basis(), tally.shared(), watched, &entries);
+    let scenarios = entries.into_iter().map(|entry| {
+        let duration = tally.duration(&entry.name);
+        record::scenario_record(entry, duration)
+    });
+    let record = record::run_record(&started, &tally, scenarios.collect(), contract, interrupted);
+    drop(tally);
     Ok(RunOutput { events, record, left_out, leftovers, kept, logs })
 }
 
@@ -268,24 +275,4 @@ async fn preflight_on(
 fn not_run(entry: &Entry) -> Option<NotRun> {
     let End::NotRun { outcome, reason } = &entry.end else { return None };
     Some(NotRun { name: entry.name.to_string(), outcome: *outcome, reason: reason.clone() })
-}
-
-fn close(
-    started: &RunStarted,
-    tally: &Tally,
-    entries: &[Entry],
-    options: &RunOptions,
-    facts: &Facts,
-    interrupted: bool,
-) -> RunRecord {
-    let scenarios = entries.iter().map(|entry| record::scenario_record(entry, tally.duration(&entry.name))).collect();
-    let verdicts: Vec<_> = entries
-        .iter()
-        .filter_map(|entry| match &entry.end {
-            End::Judged(verdict) => Some((Arc::clone(&entry.name), &**verdict)),
-            End::NotRun { .. } => None,
-        })
-        .collect();
-    let contract = record::contract_records(&options.contract, facts.basis(), tally.shared(), &verdicts);
-    record::run_record(started, tally, scenarios, contract, interrupted)
 }

@@ -15,7 +15,7 @@ use super::lag::{self, Lateness};
 use super::options::RunOptions;
 use super::plan::{self, Decision, Planned};
 use super::preflight::{CANARY, PREFLIGHT, Preflight};
-use super::prepare::{self, Failed, RunError, Target};
+use super::prepare::{self, Failed, RunError, Target, shapes};
 use super::record::{self, End, Entry};
 use super::schedule::{Job, demand};
 use super::session::{SetUp, Slot};
@@ -29,7 +29,7 @@ use crate::cluster::lease::Leases;
 use crate::cluster::log_writer::LogWriter;
 use crate::cluster::observe::{Observer, Selector};
 use crate::cluster::pool::{self, Demand, Instance};
-use crate::cluster::shape::{Ports, Shape};
+use crate::cluster::shape::Ports;
 use crate::cluster::undo::Undo;
 use crate::cluster::write::Writer;
 use crate::cluster::{clock, names};
@@ -197,8 +197,8 @@ pub async fn open(
     if let Some(canary) = canary {
         let names = Names { run_id: &run_id, index: slots.len() + 1, facts, ports: &options.ports };
         let mut leftovers = try_canary(&env, &tidy, &names, canary, &mut trial.preflight).await;
-        // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
-        let unanswered = env.interrupt.is_triggered() || target.api.reach().is_lost();
+        // Broken off, or with the API server or a Lease gone, it has no answer, and the session says so and cleans up.
+        let unanswered = env.interrupt.is_triggered() || env.lost().is_some();
         if !trial.preflight.is_good() && !unanswered {
             leftovers.extend(tidy.remove(vec![Tidy::namespace(&names::pool_namespace(&run_id))]).await);
             return Err(unsafe_target(trial.preflight, leftovers));
@@ -220,14 +220,14 @@ pub async fn open(
     tokio::select! {
         () = ready => {}
         () = options.interrupt.triggered() => {}
-        () = target.api.reach().lost() => {}
+        () = env.is_lost() => {}
     }
     let known = known::in_force(&started.known_failures, &started.date);
     let set_up = SetUp { run_id, slots, instances, known, life };
     if let Some(request) = request {
         try_request(&env, &tidy, options, &set_up, request, target.dialer.advice(), &mut trial).await;
-        // Broken off, or with the API server gone, it has no answer, and the session says so and cleans up.
-        let unanswered = env.interrupt.is_triggered() || target.api.reach().is_lost();
+        // Broken off, or with the API server or a Lease gone, it has no answer, and the session says so and cleans up.
+        let unanswered = env.interrupt.is_triggered() || env.lost().is_some();
         if !trial.preflight.is_good() && !unanswered {
             let preflight = trial.preflight.clone();
             let mut leftovers = trial.removed().await;
@@ -346,12 +346,6 @@ fn slots(plan: &[Planned], options: &RunOptions, timing: &Timing) -> Result<(Vec
         entries.push(Entry { name, scenario: Arc::clone(scenario), end });
     }
     Ok((slots, entries))
-}
-
-fn shapes(scenario: &Scenario) -> Result<Vec<(String, Shape)>, RunError> {
-    let read = |(alias, shape): (&String, &String)| Ok((alias.clone(), shape.parse()?));
-    let shapes: Result<_, crate::cluster::shape::ShapeError> = scenario.gateways.iter().map(read).collect();
-    shapes.map_err(|error| RunError::Shape { scenario: scenario.name.clone(), error })
 }
 
 /// What is watched: the class by name; by the run's label Gateways, namespaces, and whatever scenarios apply or name; by

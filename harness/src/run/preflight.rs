@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::crowd::Crowd;
 use super::permissions::{Need, Permission};
 use crate::cluster::api::ApiError;
 use crate::cluster::discover::{Acceptance, Bundle, Class, DiscoverError, Facts};
@@ -212,14 +213,18 @@ impl Preflight {
         );
     }
 
-    /// For how many Pods there is room, beside how many scenarios run at once.
-    pub fn room(&mut self, room: Room, jobs: usize) {
+    /// For how many Pods there is room, beside how many a run may have there at once with so many jobs.
+    pub fn room(&mut self, room: Room, crowd: &Crowd, jobs: usize) {
         let Room { fit, taken, .. } = room;
         let (left, nodes) = (room.left(), counted(room.nodes, "node", "nodes"));
         let mut seen = format!("for {} more on {nodes}: {taken} of {fit} are there", counted(left, "Pod", "Pods"));
-        if left < jobs {
-            let keeps = left.max(1);
-            seen += &format!("; where each Gateway costs a Pod, --jobs {keeps} keeps to that");
+        let most = crowd.most(jobs);
+        if left < most {
+            seen += &format!("; where each Gateway costs a Pod, this run may have {most} at once");
+            seen += &match crowd.slots(left, jobs) {
+                Some(keeps) => format!(": --jobs {keeps} keeps to that"),
+                None => format!(", and {} even with --jobs 1", crowd.most(1)),
+            };
         }
         self.good(Question::Room, seen);
     }

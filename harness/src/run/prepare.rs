@@ -25,7 +25,7 @@ use crate::cluster::log_writer::LogFileError;
 use crate::cluster::observe::ObserveError;
 use crate::cluster::pool::PoolError;
 use crate::cluster::resources::Wanted;
-use crate::cluster::shape::ShapeError;
+use crate::cluster::shape::{Shape, ShapeError};
 pub(super) use crate::scenario::objects::applied;
 use crate::scenario::objects::{references, referred};
 use crate::scenario::{ObjectRef, Scenario, scope};
@@ -261,6 +261,16 @@ async fn begin(
     };
     let services = located.services.clone().unwrap_or_else(|| options.services.clone());
     Ok(Target { api, facts, dialer, backends, services, located })
+}
+
+/// The Gateways of the pool that a scenario wants, by alias.
+///
+/// # Errors
+/// [`RunError::Shape`] if one is of no shape that the pool has.
+pub fn shapes(scenario: &Scenario) -> Result<Vec<(String, Shape)>, RunError> {
+    let read = |(alias, shape): (&String, &String)| Ok((alias.clone(), shape.parse()?));
+    let shapes: Result<_, ShapeError> = scenario.gateways.iter().map(read).collect();
+    shapes.map_err(|error| RunError::Shape { scenario: scenario.name.clone(), error })
 }
 
 /// The kinds that a scenario names without their group. Of those that it applies the group is known.

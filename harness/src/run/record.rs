@@ -30,6 +30,16 @@ pub struct Entry {
     pub end: End,
 }
 
+impl Entry {
+    /// The verdict, if it ran.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        match &self.end {
+            End::Judged(verdict) => Some(verdict),
+            End::NotRun { .. } => None,
+        }
+    }
+}
+
 /// What became of a selected scenario.
 pub enum End {
     /// It ran.
@@ -44,15 +54,15 @@ pub enum End {
 }
 
 /// The record of one entry. `duration_ms` is that of its events.
-pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
-    let scenario = &entry.scenario;
+pub fn scenario_record(entry: Entry, duration_ms: u64) -> ScenarioRecord {
+    let Entry { name, scenario, end } = entry;
     let mut record = ScenarioRecord {
-        name: entry.name.to_string(),
+        name: name.to_string(),
         suite: scenario.suite.clone(),
         file: scenario.file.clone(),
         summary: scenario.summary.clone(),
         features: scenario.features.clone(),
-        proves: proves(scenario),
+        proves: proves(&scenario),
         outcome: Outcome::Inconclusive,
         reason: None,
         findings: Vec::new(),
@@ -60,18 +70,13 @@ pub fn scenario_record(entry: &Entry, duration_ms: u64) -> ScenarioRecord {
         probes: Vec::new(),
         duration_ms,
     };
-    match &entry.end {
+    match end {
         End::Judged(verdict) => {
-            record.outcome = verdict.outcome;
-            record.reason.clone_from(&verdict.reason);
-            record.findings.clone_from(&verdict.findings);
-            record.stages.clone_from(&verdict.stages);
-            record.probes.clone_from(&verdict.probes);
+            let Verdict { outcome, reason, findings, stages, probes, .. } = *verdict;
+            (record.outcome, record.reason) = (outcome, reason);
+            (record.findings, record.stages, record.probes) = (findings, stages, probes);
         }
-        End::NotRun { outcome, reason } => {
-            record.outcome = *outcome;
-            record.reason = Some(reason.clone());
-        }
+        End::NotRun { outcome, reason } => (record.outcome, record.reason) = (outcome, Some(reason)),
     }
     record
 }
@@ -127,29 +132,28 @@ pub fn run_record(
 }
 
 /// Contract records of the whole run: what each scenario's objects gave, and once the objects that belong to nobody
-/// alone, which are the GatewayClass and the pool.
+/// alone, which are the GatewayClass and the pool. `watched` are the objects of all scenarios.
 pub fn contract_records(
     contract: &Contract,
     basis: Basis,
     shared: &ContractState,
-    verdicts: &[(Arc<str>, &Verdict)],
+    mut watched: Watched,
+    entries: &[Entry],
 ) -> Vec<ContractRecord> {
-    let mut parts = vec![(shared.breaches(), Watched::of(shared.watched(), |_| false))];
+    watched.add(Watched::of(shared.watched(), |_| false));
+    let of_scenarios = entries.iter().flat_map(|entry| {
+        let breaches = entry.verdict().map(|verdict| &verdict.contract);
+        let named = |(name, breach): &(String, Breach)| {
+            (name.clone(), Breach { scenario: entry.name.to_string(), ..breach.clone() })
+        };
+        breaches.into_iter().flatten().map(named)
+    });
     // A version that several scenarios saw breaks a rule once.
-    let mut known: HashSet<(String, u64, String)> = HashSet::new();
-    let mut news = |name: &String, breach: &Breach| known.insert((name.clone(), breach.seq, breach.path.clone()));
-    for (name, breach) in &parts[0].0 {
-        news(name, breach);
-    }
-    for (scenario, verdict) in verdicts {
-        let breaches = verdict
-            .contract
-            .iter()
-            .filter(|(name, breach)| news(name, breach))
-            .map(|(name, breach)| (name.clone(), Breach { scenario: scenario.to_string(), ..breach.clone() }));
-        parts.push((breaches.collect(), verdict.contract_watched.clone()));
-    }
-    records(contract, basis, &parts)
+    let of_version = |(name, breach): &(String, Breach)| (name.clone(), breach.seq, breach.path.clone());
+    let shared = shared.breaches();
+    let mut known: HashSet<(String, u64, String)> = shared.iter().map(of_version).collect();
+    let news = of_scenarios.filter(|breach| known.insert(of_version(breach)));
+    records(contract, basis, &watched, shared.into_iter().chain(news))
 }
 
 /// The scopes that an execution shares with others.
@@ -255,7 +259,7 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Contract::parse(GATEWAY_API).unwrap();
-        let records = contract_records(&contract, basis(), tally(&events).shared(), &[]);
+        let records = contract_records(&contract, basis(), tally(&events).shared(), Watched::default(), &[]);
         let rule = "contract/Gateway/observed-generation-current";
         let record = records.iter().find(|record| record.name == rule).unwrap();
         let paths: Vec<&str> = record.breaches.iter().map(|breach| breach.path.as_str()).collect();
@@ -278,7 +282,7 @@ mod tests {
             event(end_ms, Scope::Run, Body::RunEnded { interrupted: false }),
         ];
         let contract = Contract::parse(GATEWAY_API).unwrap();
-        let records = contract_records(&contract, basis(), tally(&events).shared(), &[]);
+        let records = contract_records(&contract, basis(), tally(&events).shared(), Watched::default(), &[]);
         let record =
             records.iter().find(|record| record.name == "contract/Gateway/observed-generation-current").unwrap();
         assert_eq!(!record.breaches.is_empty(), found);

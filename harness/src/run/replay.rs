@@ -14,7 +14,7 @@ use super::record::{self, End, Entry};
 use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, stands, unanswered};
 use super::tally::Tally;
 use crate::dialects::Dialect;
-use crate::judge::contract::Contract;
+use crate::judge::contract::{Contract, Watched};
 use crate::judge::{Context, Judge, Verdict};
 use crate::log::{Bindings, Body, Event, NotRun, RunStarted, Scope};
 use crate::scenario::bind::{BindError, bind};
@@ -94,7 +94,7 @@ pub fn replay(
     release: Option<Version>,
 ) -> Result<RunRecord, ReplayError> {
     let again = again(events, scenarios, contract, preflight, release)?;
-    Ok(again.record(contract, &again.entries))
+    Ok(again.record(contract))
 }
 
 /// Everything that a log says of its run.
@@ -145,13 +145,13 @@ pub fn rederive(
         (place(a), repeat_of(&a.name)).cmp(&(place(b), repeat_of(&b.name)))
     });
     let left_out = as_if.left_out.clone();
-    let again = Again { entries: Vec::new(), tally, as_if, basis, interrupted };
-    let record = again.record(contract, &all);
-    let judged = all.into_iter().filter_map(|Entry { name, scenario, end }| match end {
-        End::Judged(verdict) => Some(Judged { name, scenario, verdict: *verdict }),
-        End::NotRun { .. } => None,
-    });
-    Ok(Rederived { judged: judged.collect(), record, basis, left_out })
+    let judged = |entry: &Entry| {
+        let verdict = entry.verdict()?.clone();
+        Some(Judged { name: Arc::clone(&entry.name), scenario: Arc::clone(&entry.scenario), verdict })
+    };
+    let judged = all.iter().filter_map(judged).collect();
+    let record = Again { entries: all, tally, as_if, basis, interrupted }.record(contract);
+    Ok(Rederived { judged, record, basis, left_out })
 }
 
 fn not_run(event: &Arc<Event>) -> Option<&[NotRun]> {
@@ -172,17 +172,17 @@ struct Again {
 
 impl Again {
     /// The record of these entries.
-    fn record(&self, contract: &Contract, entries: &[Entry]) -> RunRecord {
-        let records = entries.iter().map(|entry| record::scenario_record(entry, self.tally.duration(&entry.name)));
-        let verdicts: Vec<_> = entries
-            .iter()
-            .filter_map(|entry| match &entry.end {
-                End::Judged(verdict) => Some((Arc::clone(&entry.name), &**verdict)),
-                End::NotRun { .. } => None,
-            })
-            .collect();
-        let rules = record::contract_records(contract, self.basis, self.tally.shared(), &verdicts);
-        record::run_record(&self.as_if, &self.tally, records.collect(), rules, self.interrupted)
+    fn record(self, contract: &Contract) -> RunRecord {
+        let Again { entries, tally, as_if, basis, interrupted } = self;
+        let mut watched = Watched::default();
+        let verdicts = entries.iter().filter_map(Entry::verdict);
+        verdicts.for_each(|verdict| watched.add(verdict.contract_watched.clone()));
+        let rules = record::contract_records(contract, basis, tally.shared(), watched, &entries);
+        let records = entries.into_iter().map(|entry| {
+            let duration = tally.duration(&entry.name);
+            record::scenario_record(entry, duration)
+        });
+        record::run_record(&as_if, &tally, records.collect(), rules, interrupted)
     }
 }
 

@@ -18,8 +18,12 @@ const AT_ONCE: Duration = Duration::from_millis(1);
 /// The hundreds of requests that a test of shares takes.
 const MANY_REQUESTS: Duration = Duration::from_secs(2);
 
+/// How many quiet windows a Gateway of its own takes where each costs a machine. They are let in a few at a time, and whoever begins
+/// late with a wrong one has the rest of the run wait for it.
+const OWN_GATEWAY: u32 = 11;
+
 /// How many that linger and have no Gateways of their own are spared for each slot.
-const BESIDE: usize = 3;
+pub const BESIDE: usize = 3;
 
 /// What one execution of a scenario needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,13 +100,15 @@ impl Job {
         let fills = needed.single_class || needed.address;
         let has_hosts = gateways.is_empty() || gateways.iter().any(|(_, shape)| !shape.protocol.is_layer_4());
         let takes_any_host = has_hosts && takes_any_host(scenario);
+        let own = coming::own(scenario);
+        let coming = if own > 0 { timing.quiet * OWN_GATEWAY } else { Duration::ZERO };
         Job {
             gateways,
-            own: coming::own(scenario),
+            own,
             isolation: scenario.isolation,
             fills,
             takes_any_host,
-            estimate: declared.sum(),
+            estimate: declared.sum::<Duration>() + coming,
         }
     }
 
@@ -136,6 +142,12 @@ pub fn demand<'j>(jobs: impl Iterator<Item = &'j Job>) -> BTreeMap<Shape, Demand
         }
     }
     demand
+}
+
+/// How many that linger and have Gateways of their own are spared beside so many slots. Where there is one slot the order is the same
+/// every time.
+pub fn spared(slots: usize) -> usize {
+    if slots > 1 { slots } else { 0 }
 }
 
 /// How long a probe takes about: as long as the backend is asked to keep it waiting, for every answer that has to agree.
@@ -266,14 +278,13 @@ impl Schedule {
     }
 
     /// How many slots are taken. Who only watches on takes nobody's. Who lingers leaves its own to another: of those whose Gateways
-    /// stand meanwhile as many as there are slots, and several times as many of the others, for whom nothing stands. Where there is
-    /// one slot the order is the same every time.
+    /// stand meanwhile as many as there are slots, and several times as many of the others, for whom nothing stands.
     fn at_work(&self) -> usize {
         let lingering = self.lingering.iter().filter(|job| !self.resting.contains_key(job));
         let burdens: Vec<bool> = lingering.map(|job| self.jobs[*job].own > 0).collect();
         let with_own = burdens.iter().filter(|burden| **burden).count();
         let others = burdens.len() - with_own;
-        let spared = if self.slots > 1 { self.slots } else { 0 };
+        let spared = spared(self.slots);
         self.running.len() - self.resting.len() - with_own.min(spared) - others.min(spared * BESIDE)
     }
 

@@ -218,6 +218,18 @@ fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
 }
 
 #[test]
+fn whoever_waits_for_gateways_of_its_own_goes_before_who_has_one_that_is_there() {
+    let scenarios = load::builtin_once();
+    let timing = Timing::of(TimingProfile::Real);
+    let estimate = |name: &str| {
+        let scenario = scenarios.iter().find(|scenario| scenario.name == name).unwrap();
+        Job::of(scenario, Vec::new(), &timing).estimate
+    };
+    let shared = ["httproute-simple", "httproute-missing-backend-half", "httproute-redirect-path-table"].map(estimate);
+    assert!(estimate("gateway-class-not-accepted") > shared.into_iter().max().unwrap(), "{shared:?}");
+}
+
+#[test]
 fn who_only_watches_takes_nobodys_place_and_is_told_when_nothing_else_is_at_work() {
     let jobs = [4, 3, 2, 1].map(|millis| job(&[], Isolation::Shared, millis));
     let mut schedule = schedule(jobs.to_vec(), Vec::new(), 1);

@@ -12,7 +12,7 @@ use super::Progress;
 use super::bindings::{Names, bindings};
 use super::coming::{News, Told};
 use super::environment::Environment;
-use super::execute::{Execution, LOST, execute};
+use super::execute::{Execution, execute};
 use super::intake::Intake;
 use super::options::{Keep, RunOptions};
 use super::record::{End, Entry, scenario_record};
@@ -28,6 +28,7 @@ use crate::cluster::pod_logs::{self, PodLog};
 use crate::cluster::pool::{self, Instance};
 use crate::cluster::undo;
 use crate::judge::Verdict;
+use crate::judge::contract::Watched;
 use crate::log::{Bindings, Body, Ended, ObjectKey, Scope};
 use crate::scenario::Scenario;
 
@@ -67,6 +68,8 @@ pub struct Outcomes {
     pub leftovers: Vec<Leftover>,
     /// Namespaces and objects that stay because the user wants to look at them.
     pub kept: Vec<String>,
+    /// The objects of all executions that were held against the contract.
+    pub watched: Watched,
     /// What the controller's Pods said, by name of the execution.
     pub logs: BTreeMap<String, Vec<PodLog>>,
 }
@@ -113,6 +116,7 @@ pub async fn session(
     let mut tasks = JoinSet::new();
     let mut under_way: HashMap<tokio::task::Id, (usize, Bindings)> = HashMap::new();
     let mut ends: HashMap<usize, End> = HashMap::new();
+    let mut watched = Watched::default();
     let mut leftovers = Vec::new();
     // Nothing in the cluster waits for these.
     let mut scripted = Vec::new();
@@ -131,9 +135,9 @@ pub async fn session(
                 ends.insert(index, End::NotRun { outcome, reason: reason.clone() });
             }
         }
-        if env.api.reach().is_lost() {
+        if let Some(why) = env.lost() {
             for index in schedule.stop() {
-                ends.insert(index, End::NotRun { outcome: Outcome::Inconclusive, reason: LOST.to_owned() });
+                ends.insert(index, End::NotRun { outcome: Outcome::Inconclusive, reason: why.to_owned() });
             }
         }
         while let Some(start) = schedule.start() {
@@ -172,7 +176,8 @@ pub async fn session(
         tokio::select! {
             biased;
             Some(report) = reports.recv() => match report {
-                Report::Judged(index, verdict) => {
+                Report::Judged(index, mut verdict) => {
+                    watched.add(verdict.set_aside());
                     ends.insert(index, End::Judged(verdict));
                     if !ends.get(&index).is_some_and(|end| stays(options.keep, end)) {
                         kept.remove(&index);
@@ -196,7 +201,10 @@ pub async fn session(
                     schedule.intake().rests(index);
                 }
                 Report::News(index, News::Moved(moved)) => schedule.intake().moved(index, moved, env.log.now()),
-                Report::News(index, News::Lingers(lingers)) => schedule.lingers(index, lingers),
+                Report::News(index, News::Lingers(lingers)) => {
+                    schedule.lingers(index, lingers);
+                    schedule.intake().lingers(index, lingers);
+                }
                 Report::Ends(index) => schedule.intake().ends(index),
                 Report::Over(index) => {
                     rests.remove(&index);
@@ -228,7 +236,7 @@ pub async fn session(
                 schedule.intake().gives_up(env.log.now());
             }
             () = env.interrupt.triggered(), if !schedule.is_stopped() => {}
-            () = env.api.reach().lost(), if !schedule.is_stopped() => {}
+            () = env.is_lost(), if !schedule.is_stopped() => {}
         }
     }
     life.end().await;
@@ -251,7 +259,8 @@ pub async fn session(
         Entry { name: slot.name, scenario: slot.scenario, end: ends.remove(&index).unwrap_or_else(broken) }
     });
     let interrupted = env.interrupt.is_triggered() && failed_by.is_none();
-    Outcomes { entries: entries.collect(), interrupted, leftovers, kept: kept.into_values().flatten().collect(), logs }
+    let (entries, kept) = (entries.collect(), kept.into_values().flatten().collect());
+    Outcomes { entries, watched, interrupted, leftovers, kept, logs }
 }
 
 /// One execution and its clean-up.
@@ -400,5 +409,5 @@ fn record_of(env: &Environment, slot: &Slot, end: Option<&End>) -> Option<Scenar
     let span = env.tally().duration(&slot.name);
     let entry =
         Entry { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), end: End::Judged(verdict.clone()) };
-    Some(scenario_record(&entry, span))
+    Some(scenario_record(entry, span))
 }

@@ -58,17 +58,20 @@ pub fn over_log(contract: &Arc<Contract>, basis: Basis, controller: &str, events
     for event in events {
         state.observe(event);
     }
-    records(contract, basis, &[(state.breaches(), Watched::of(state.watched(), |_| false))])
+    records(contract, basis, &Watched::of(state.watched(), |_| false), state.breaches())
 }
 
-/// Breaches, each under `contract/<kind>/<rule>`, and the objects that were watched for them.
-pub type Part = (Vec<(String, Breach)>, Watched);
-
-/// One record a kind and rule, in order of name, from the parts that scenarios and pool Gateways contributed. Every rule
-/// that the contract has for a kind is there if an object of the kind was watched, whatever its controller did meanwhile.
-pub fn records(contract: &Contract, basis: Basis, parts: &[Part]) -> Vec<ContractRecord> {
+/// One record a kind and rule, in order of name, from what scenarios and pool Gateways contributed: the objects that were watched, and
+/// breaches, each under `contract/<kind>/<rule>`. Every rule that the contract has for a kind is there if an object of the kind was
+/// watched, whatever its controller did meanwhile.
+pub fn records(
+    contract: &Contract,
+    basis: Basis,
+    watched: &Watched,
+    breaches: impl IntoIterator<Item = (String, Breach)>,
+) -> Vec<ContractRecord> {
     let mut records: BTreeMap<String, ContractRecord> = BTreeMap::new();
-    for ((group, name), count) in Watched::totals(parts.iter().map(|(_, watched)| watched)) {
+    for ((group, name), count) in watched.totals() {
         if name == DEFINITION
             && definitions::are_held(contract, basis)
             && let Some(record) = entry(contract, &mut records, &definitions::name())
@@ -82,9 +85,9 @@ pub fn records(contract: &Contract, basis: Basis, parts: &[Part]) -> Vec<Contrac
             }
         }
     }
-    for (name, breach) in parts.iter().flat_map(|(breaches, _)| breaches) {
-        if let Some(record) = entry(contract, &mut records, name) {
-            record.breaches.push(breach.clone());
+    for (name, breach) in breaches {
+        if let Some(record) = entry(contract, &mut records, &name) {
+            record.breaches.push(breach);
         }
     }
     records.into_values().collect()

@@ -27,15 +27,19 @@ impl Watched {
         watched
     }
 
-    /// How many of each group and kind there are in all of these together.
-    pub(super) fn totals<'w>(all: impl Iterator<Item = &'w Watched> + Clone) -> BTreeMap<(&'w str, &'w str), u64> {
-        let mut totals: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-        for ((group, kind), count) in all.clone().flat_map(|watched| &watched.counted) {
-            *totals.entry((group, kind)).or_default() += count;
+    /// Adds what somebody else has watched. Several may have watched one object.
+    pub fn add(&mut self, other: Watched) {
+        for (kind, count) in other.counted {
+            *self.counted.entry(kind).or_default() += count;
         }
-        // Several may have watched one object.
-        let named: BTreeSet<&ObjectKey> = all.flat_map(|watched| &watched.named).collect();
-        for key in named {
+        self.named.extend(other.named);
+    }
+
+    /// How many of each group and kind there are.
+    pub(super) fn totals(&self) -> BTreeMap<(&str, &str), u64> {
+        let counted = self.counted.iter().map(|((group, kind), count)| ((group.as_str(), kind.as_str()), *count));
+        let mut totals: BTreeMap<(&str, &str), u64> = counted.collect();
+        for key in &self.named {
             *totals.entry((&key.group, &key.kind)).or_default() += 1;
         }
         totals
@@ -58,9 +62,9 @@ mod tests {
         };
         let class = key("Class", None, "c");
         let shared = key("Gateway", Some("pool"), "http");
-        let one = of("one", &[class.clone(), shared.clone(), key("Route", Some("one"), "r")]);
+        let mut all = of("one", &[class.clone(), shared.clone(), key("Route", Some("one"), "r")]);
         let two = of("two", &[class, shared, key("Route", Some("two"), "r"), key("Gateway", Some("two"), "http")]);
-        let totals = Watched::totals([&one, &two].into_iter());
-        assert_eq!(totals, BTreeMap::from([(("g", "Class"), 1), (("g", "Gateway"), 2), (("g", "Route"), 2)]));
+        all.add(two);
+        assert_eq!(all.totals(), BTreeMap::from([(("g", "Class"), 1), (("g", "Gateway"), 2), (("g", "Route"), 2)]));
     }
 }

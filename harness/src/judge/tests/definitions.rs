@@ -107,7 +107,7 @@ fn what_the_run_wrote_is_its_own(#[case] order: &[usize], #[case] expected: &[&s
 fn definitions_are_counted_where_they_are_held() {
     let state = state(vec![status(), version(10, "v1.7.0", "standard", "kubectl")]);
     let basis = Basis::release("v1.7.0".parse().unwrap(), Channel::Standard);
-    let records = records(&contract(), basis, &[(state.breaches(), Watched::of(state.watched(), |_| false))]);
+    let records = records(&contract(), basis, &Watched::of(state.watched(), |_| false), state.breaches());
     let name = "contract/CustomResourceDefinition/definitions-kept";
     let record = records.iter().find(|record| record.name == name).unwrap();
     assert_eq!((record.objects, record.breaches.len(), &record.clauses[..]), (1, 0, &["IMPL-11".to_owned()][..]));

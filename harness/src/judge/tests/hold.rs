@@ -3,9 +3,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::driver::*;
-use crate::judge::Verdict;
-use crate::log::Body;
-use crate::scenario::{Hold, HoldFor, Level, ParentExpectation, Parents, Verb};
+use crate::judge::{Context, Verdict};
+use crate::log::{Body, Timing};
+use crate::scenario::{Hold, HoldFor, Level, ObjectRef, ParentExpectation, Parents, Verb};
 
 fn bad() -> Value {
     route_version(1, &["http"], &[("http", &["Accepted=False/UnsupportedValue"])])
@@ -183,6 +183,32 @@ fn a_hold_lasts_a_multiple_of_the_slowest_settle() {
     assert_eq!(play.run().stages[2].limit_ms, 600);
     let millis = Hold { duration: HoldFor::Millis(42), ..hold() };
     assert_eq!(held(millis, &[]).2[2].limit_ms, 42);
+}
+
+/// What must not come may take as long as what must. Holds last a second at most, and of entries 60 s.
+#[rstest]
+#[case::of_a_route(object("HTTPRoute", "route"), 5, 60, 1000)]
+#[case::of_an_entry(gateway_ref(), 5, 60, 5000)]
+#[case::where_others_are_quick(gateway_ref(), 0, 60, 150)]
+#[case::where_others_take_longer(gateway_ref(), 100, 60, 60_000)]
+#[case::of_a_log_before(gateway_ref(), 5, 0, 1000)]
+fn a_hold_of_an_entry_lasts_as_long_as_the_slowest_settle(
+    #[case] held: ObjectRef,
+    #[case] slowest: u64,
+    #[case] most: u64,
+    #[case] limit_ms: u64,
+) {
+    let secs = std::time::Duration::from_secs;
+    let timing = Timing { hold_entries: secs(most), ..context().timing };
+    let slow = Context { timing, slowest_settle: secs(slowest), ..context() };
+    let steps = vec![
+        apply(vec![route(&["http"])]),
+        settle(vec![route_subject(&["Accepted=False"])]),
+        Verb::Hold(Hold { unchanged: vec![held], ..empty() }),
+    ];
+    let mut play = Play::under(scenario(steps), slow).writes(move |_, _| (admitted(1), vec![(5, modified(&bad()))]));
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, verdict.stages[2].limit_ms), (Outcome::Passed, limit_ms), "{verdict:#?}");
 }
 
 /// The budget of gaps is 15 s here, and each of them costs up to 50 ms.

@@ -228,9 +228,9 @@ fn what_is_shared_is_settled_by_what_its_status_says(#[case] observed: i64, #[ca
 
 #[test]
 fn healthy_seals_break_nothing() {
-    let watched = (Vec::new(), Watched::of(&[ObjectKey::of(&seal(&GOOD)).unwrap()].into(), |_| false));
+    let watched = Watched::of(&[ObjectKey::of(&seal(&GOOD)).unwrap()].into(), |_| false);
     let held: Vec<String> =
-        records(&contract(), Basis::default(), &[watched]).into_iter().map(|one| one.name).collect();
+        records(&contract(), Basis::default(), &watched, []).into_iter().map(|one| one.name).collect();
     for rule in [Rule::ProgrammedAfterAccepted, Rule::SupportedVersionPresent] {
         assert!(held.contains(&format!("contract/Seal/{}", rule.name())), "{held:?}");
     }

@@ -27,14 +27,21 @@ fn play(versions: &[(u64, &str)], impatient: bool, slowest: u64) -> Play {
 /// A quiet window is 150 ms, and the write takes 1 ms. What no step asks about and has to be said all the same is waited for behind the
 /// last one.
 #[rstest]
-#[case::wrong(&[(10, WRONG)], &[1211])]
-#[case::another_word(&[(10, WRONG), (1000, OTHER)], &[1211, 2201])]
-#[case::right_in_the_end(&[(10, WRONG), (3000, RIGHT)], &[1211, 4351])]
-#[case::right(&[(10, RIGHT)], &[1361])]
-#[case::nothing_said(&[], &[])]
-#[case::nothing_said_of_this_generation(&[(10, EARLIER)], &[])]
-fn who_waits_for_a_wrong_status_to_change_needs_no_place(#[case] versions: &[(u64, &str)], #[case] expected: &[u64]) {
-    let mut play = play(versions, false, 0);
+#[case::wrong(&[(10, WRONG)], 0, &[1211])]
+#[case::others_are_as_quick(&[(10, WRONG)], 1200, &[1211])]
+#[case::others_take_longer(&[(10, WRONG)], 1500, &[1511])]
+#[case::one_took_far_longer(&[(10, WRONG)], 4000, &[2511])]
+#[case::another_word(&[(10, WRONG), (1000, OTHER)], 0, &[1211, 2201])]
+#[case::right_in_the_end(&[(10, WRONG), (3000, RIGHT)], 0, &[1211, 5651])]
+#[case::right(&[(10, RIGHT)], 0, &[1361])]
+#[case::nothing_said(&[], 0, &[])]
+#[case::nothing_said_of_this_generation(&[(10, EARLIER)], 0, &[])]
+fn who_waits_for_a_wrong_status_to_change_needs_no_place(
+    #[case] versions: &[(u64, &str)],
+    #[case] slowest: u64,
+    #[case] expected: &[u64],
+) {
+    let mut play = play(versions, false, slowest);
     play.run();
     assert_eq!(play.lingers.iter().map(|at| at.0 / 1000).collect::<Vec<_>>(), expected);
 }
