@@ -335,7 +335,7 @@ fn slots(plan: &[Planned], options: &RunOptions, timing: &Timing) -> Result<(Vec
                         name: Arc::from(format!("{}{suffix}", scenario.name)),
                         scenario: Arc::clone(scenario),
                         index: slots.len(),
-                        job: Job::of(scenario, gateways.clone(), timing).took(took),
+                        job: Job::of(scenario, gateways.clone(), timing).took(took).of_round(repetition - 1),
                     });
                 }
                 continue;

@@ -38,6 +38,9 @@ pub struct Job {
     pub fills: bool,
     /// Whether it serves whatever host is asked for: where Gateways are merged, for everybody.
     pub takes_any_host: bool,
+    /// How often the same was to be executed before it. Everything is executed once before anything is again: what a scenario takes of a
+    /// target, or of this process, it would take many times at once.
+    pub round: u32,
     /// How long it took, or will wait at least; the longest go first.
     pub estimate: Duration,
 }
@@ -108,6 +111,7 @@ impl Job {
             isolation: scenario.isolation,
             fills,
             takes_any_host,
+            round: 0,
             estimate: declared.sum::<Duration>() + coming,
         }
     }
@@ -116,6 +120,12 @@ impl Job {
     #[must_use]
     pub fn took(self, last: Option<Duration>) -> Job {
         Job { estimate: last.unwrap_or(self.estimate), ..self }
+    }
+
+    /// The same, as one of several.
+    #[must_use]
+    pub fn of_round(self, round: u32) -> Job {
+        Job { round, ..self }
     }
 
     /// Whether it has the lanes of its Gateways, or the class that it fills, for itself.
@@ -177,8 +187,9 @@ impl Schedule {
         let mut pending: Vec<usize> = (0..jobs.len()).collect();
         // Those that run alone come last, when nothing else is left to wait for them.
         pending.sort_by_key(|index| {
-            let Job { isolation, takes_any_host, estimate, .. } = &jobs[*index];
-            (*isolation == Isolation::Cluster, merged && *takes_any_host, std::cmp::Reverse(*estimate), *index)
+            let Job { isolation, takes_any_host, round, estimate, .. } = &jobs[*index];
+            let is_last = (*isolation == Isolation::Cluster, merged && *takes_any_host);
+            (is_last, *round, std::cmp::Reverse(*estimate), *index)
         });
         Schedule {
             jobs,

@@ -12,7 +12,15 @@ use crate::scenario::load;
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
     let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
-    Job { gateways, own: 0, isolation, fills: false, takes_any_host: false, estimate: Duration::from_millis(millis) }
+    Job {
+        gateways,
+        own: 0,
+        isolation,
+        fills: false,
+        takes_any_host: false,
+        round: 0,
+        estimate: Duration::from_millis(millis),
+    }
 }
 
 fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance {
@@ -215,6 +223,14 @@ fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
         assert!(estimate(waits) > Duration::from_secs(3), "{waits}: {:?}", estimate(waits));
     }
     assert!(estimate("httproute-missing-backend-half") > estimate("httproute-missing-backend"));
+}
+
+#[test]
+fn everything_is_executed_once_before_anything_is_again() {
+    let jobs =
+        [(5, 0), (5, 1), (9, 0), (9, 1)].map(|(millis, round)| job(&[], Isolation::Shared, millis).of_round(round));
+    let mut schedule = schedule(jobs.to_vec(), Vec::new(), 4);
+    assert_eq!(fill(&mut schedule), [2, 0, 3, 1]);
 }
 
 #[test]
