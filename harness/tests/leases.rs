@@ -126,9 +126,13 @@ impl Bystander for Remover {
             self.api.call(Method::DELETE, &path, None, Vec::new()).await.unwrap();
         }
         let before = self.renewals();
-        while self.renewals() == before {
-            clock::until(clock::now() + Duration::from_millis(20)).await;
-        }
+        let renewed = async {
+            while self.renewals() == before {
+                clock::until(clock::now() + Duration::from_millis(20)).await;
+            }
+        };
+        // One that came before that was counted is the last.
+        let _ = tokio::time::timeout(Duration::from_secs(15), renewed).await;
     }
 }
 

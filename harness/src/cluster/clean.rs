@@ -242,8 +242,11 @@ impl fmt::Display for Holders {
     }
 }
 
-/// Conditions of a namespace that say no more than that something in it is still going. What holds that has conditions of its own.
-const GOES: [&str; 2] = ["NamespaceContentRemaining", "NamespaceDeletionContentFailure"];
+/// Whether a condition of a namespace says no more than that something in it is still going. What holds that has conditions of its own.
+fn goes_on(kind: &str, message: &str) -> bool {
+    let remains = kind == "NamespaceDeletionContentFailure" && message.contains("items still remain");
+    remains || kind == "NamespaceContentRemaining"
+}
 
 /// What holds an object that is being deleted: its finalizers; for a namespace what its conditions say, and the
 /// finalizers of Gateway API objects in it.
@@ -274,7 +277,7 @@ fn said_by(object: &Value) -> Holders {
         let text = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
         if text("status") == "True" {
             holders.causes.push(format!("{}: {}", text("type"), text("message")));
-            holders.is_held |= !GOES.contains(&text("type"));
+            holders.is_held |= !goes_on(text("type"), text("message"));
         }
     }
     holders
@@ -297,15 +300,20 @@ mod tests {
 
     use super::*;
 
-    const GOES_ON: &str = "NamespaceDeletionContentFailure: 1 remaining: pods";
+    const GOES_ON: &str = "NamespaceDeletionContentFailure: 1 remaining: unexpected items still remain in namespace: a for gvr: /v1, Resource=pods";
+    const REFUSED: &str = "NamespaceDeletionContentFailure: admission webhook denied the request";
     const FINALIZERS: &str = "NamespaceFinalizersRemaining: a.test/b in 1 resource instances";
 
     #[rstest]
     #[case::nothing(json!({}), NOBODY, false)]
     #[case::pods_that_go(json!({"status": {"conditions": [
-        {"type": "NamespaceDeletionContentFailure", "status": "True", "message": "1 remaining: pods"},
+        {"type": "NamespaceDeletionContentFailure", "status": "True",
+            "message": "1 remaining: unexpected items still remain in namespace: a for gvr: /v1, Resource=pods"},
         {"type": "NamespaceFinalizersRemaining", "status": "False", "message": "none"},
     ]}}), GOES_ON, false)]
+    #[case::what_may_not_go(json!({"status": {"conditions": [
+        {"type": "NamespaceDeletionContentFailure", "status": "True", "message": "admission webhook denied the request"},
+    ]}}), REFUSED, true)]
     #[case::what_somebody_holds(json!({"status": {"conditions": [
         {"type": "NamespaceFinalizersRemaining", "status": "True", "message": "a.test/b in 1 resource instances"},
     ]}}), FINALIZERS, true)]

@@ -217,7 +217,7 @@ impl Leases {
             } else if reply.code == 409 {
                 match self.api.get(&lease_path(LOCKS, name)).await {
                     // An answer was lost.
-                    Ok(lease) if is_held_by(&lease, &self.run_id) && sight.is_none() => {
+                    Ok(lease) if is_held_by(&lease, &self.run_id) => {
                         return Ok(self.hold(LOCKS, name, &lease, Some(turn)));
                     }
                     Ok(lease) => {
@@ -392,6 +392,11 @@ fn is_passing(reply: &Reply) -> bool {
 
 const MERGE: &str = "application/merge-patch+json";
 
+/// Whether the API server says that there is no such Lease; somebody before it may say so of the API server.
+fn is_gone(reply: &Reply) -> bool {
+    reply.code == 404 && reply.body.get("reason").and_then(Value::as_str) == Some("NotFound")
+}
+
 async fn renew(api: Api, path: String, uid: String, lost: Lost) {
     let (mut pause, path_of_patch) = (RENEWED, patched(&path));
     loop {
@@ -401,7 +406,7 @@ async fn renew(api: Api, path: String, uid: String, lost: Lost) {
         pause = match tokio::time::timeout(RENEWAL.0, renewing).await {
             Ok(Ok(reply)) if reply.code < 300 => RENEWED,
             // What is gone is nobody's to renew.
-            Ok(Ok(reply)) if reply.code == 404 || is_another(&reply) => {
+            Ok(Ok(reply)) if is_gone(&reply) || is_another(&reply) => {
                 lost.tell(&path);
                 return;
             }

@@ -14,6 +14,7 @@ use super::*;
 #[case::no_answer(None)]
 #[case::refused(Some(500))]
 #[case::overtaken(Some(409))]
+#[case::of_somebody_before_it(Some(404))]
 #[tokio::test(start_paused = true)]
 async fn a_few_lost_renewals_lose_no_lease(#[case] code: Option<u16>) {
     let asked = Arc::new(AtomicU32::new(0));
@@ -44,13 +45,14 @@ async fn a_few_lost_renewals_lose_no_lease(#[case] code: Option<u16>) {
     assert!(lost.why.get().is_none() && !lost.told.is_cancelled());
 }
 
+const NOT_FOUND: &str = r#"{"reason": "NotFound"}"#;
 const ANOTHER: &str =
     r#"{"reason": "Conflict", "message": "Precondition failed: UID in precondition: u, UID in object meta: v"}"#;
 const OF_ANOTHER_UID: &str = r#"{"reason": "Invalid", "details": {"causes": [{"field": "metadata.uid"}]}}"#;
 
 /// By these an API server says that the object is gone, or another one.
 #[rstest::rstest]
-#[case::gone(404, "{}")]
+#[case::gone(404, NOT_FOUND)]
 #[case::another(409, ANOTHER)]
 #[case::of_another_uid(422, OF_ANOTHER_UID)]
 #[tokio::test(start_paused = true)]

@@ -85,8 +85,7 @@ pub async fn ask(
         preflight = good(preflight)?;
         match room(target, options).await? {
             Ok(Some(room)) => {
-                // Where nothing has a class, what traffic comes in by is no machine.
-                let crowd = if facts.class.is_some() { crowd(&plan, options)? } else { Crowd::default() };
+                let crowd = crowd(&plan, options, facts.class.is_some())?;
                 preflight.room(room, &crowd, options.jobs);
             }
             Ok(None) => {}
@@ -108,21 +107,22 @@ async fn room(target: &Target, options: &RunOptions) -> Result<Result<Option<Roo
     }
 }
 
-/// How many Pods the run may have there at once. Backends count where they are Pods.
-fn crowd(plan: &[Planned], options: &RunOptions) -> Result<Crowd, RunError> {
+/// How many Pods the run may have there at once. Backends count where they are Pods, and what traffic comes in by where it has a class:
+/// elsewhere it is no machine.
+fn crowd(plan: &[Planned], options: &RunOptions, has_class: bool) -> Result<Crowd, RunError> {
     let timing = options.timing();
     let (mut jobs, mut executions) = (Vec::new(), Vec::new());
     for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
         let job = Job::of(scenario, shapes(scenario)?, &timing);
         let backends = if options.ways().deployed { scenario.backends.len() } else { 0 };
         for _ in 0..options.repeat.max(1) {
-            executions.push((job.own, backends));
+            executions.push((if has_class { job.own } else { 0 }, backends));
             jobs.push(job.clone());
         }
     }
     // Without a port for it there is no run, which says so itself.
     let pool = pool::layout(&demand(jobs.iter()), &options.ports, options.max_gateways).map_or(0, |all| all.len());
-    Ok(Crowd::of(pool, executions.into_iter()))
+    Ok(Crowd::of(if has_class { pool } else { 0 }, executions.into_iter()))
 }
 
 /// These answers, unless one is bad.

@@ -319,7 +319,7 @@ impl Conductor<'_> {
             actions.into_iter().partition(|action| matches!(action, Action::Write { .. }));
         let writing = async {
             for action in writes {
-                if self.env.interrupt.is_triggered() {
+                if self.env.interrupt.is_triggered() || self.env.lost().is_some() {
                     break;
                 }
                 self.act(action).await;
@@ -330,6 +330,7 @@ impl Conductor<'_> {
             tokio::select! {
                 () = rest => {}
                 () = self.env.interrupt.triggered() => {}
+                () = self.env.is_lost() => {}
             }
         };
         futures::future::join(writing, rest).await;

@@ -52,10 +52,11 @@ impl Tidy {
                 }
             }
         }
-        let mut held = self.await_gone(awaited.clone()).await;
-        if !held.iter().any(|(_, holders)| holders.is_held) {
-            // Nobody holds what is left, so the target, the node or this machine is late: it gets the budget once more.
-            held = self.await_gone(held.into_iter().map(|(key, _)| key).collect()).await;
+        let held = self.await_gone(awaited.clone()).await;
+        let (mut held, on_the_way): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, holders)| holders.is_held);
+        if !on_the_way.is_empty() {
+            // Nobody holds these, so the target, the node or this machine is late: they get the budget once more.
+            held.extend(self.await_gone(on_the_way.into_iter().map(|(key, _)| key).collect()).await);
         }
         awaited.retain(|key| !held.iter().any(|(held, _)| held == key));
         self.writer.forget(&awaited);

@@ -31,14 +31,22 @@ pub(super) fn came(patch: &Value, before: Option<&Stands>, live: &Value) -> Came
         return Came::Nothing;
     }
     // What others write there is status and metadata, which count for no generation.
-    let is_of_spec =
-        operations(patch).all(|operation| operation["path"].as_str().is_some_and(|path| path.starts_with("/spec/")));
-    match before {
-        Some(before) if is_of_spec && before.generation > 0 && now.generation == before.generation => Came::Nothing,
-        Some(before) if is_of_spec && before.generation > 0 => Came::Done,
-        // What is added to a list that others write, too, is found there.
-        _ if operations(patch).all(|operation| is_added(operation, live) == Some(true)) => Came::Done,
-        _ if operations(patch).all(|operation| is_added(operation, live) == Some(false)) => Came::Nothing,
+    let is_others = |operation: &Value| {
+        let path = operation["path"].as_str().unwrap_or_default();
+        ["/status", "/metadata"].iter().any(|part| path.starts_with(part))
+    };
+    if let Some(before) = before.filter(|before| before.generation > 0 && !operations(patch).any(is_others)) {
+        return if now.generation == before.generation { Came::Nothing } else { Came::Done };
+    }
+    // What is added to a list that others write, too, is found there. What comes to the same twice, and what is tested before it, decides
+    // nothing.
+    let adds: Option<Vec<bool>> = operations(patch)
+        .filter(|operation| operation["op"] != "test" && operation["op"] != "replace" && !is_set(operation))
+        .map(|operation| is_added(operation, live))
+        .collect();
+    match adds {
+        Some(adds) if !adds.is_empty() && adds.iter().all(|is_there| *is_there) => Came::Done,
+        Some(adds) if !adds.is_empty() && !adds.contains(&true) => Came::Nothing,
         _ => Came::Unknown,
     }
 }
@@ -47,17 +55,32 @@ fn operations(patch: &Value) -> impl Iterator<Item = &Value> {
     patch.as_array().into_iter().flatten()
 }
 
+/// Whether an operation gives a field of an object a value.
+fn is_set(operation: &Value) -> bool {
+    operation["op"] == "add" && list_of(operation).is_none()
+}
+
 /// The list that an operation adds to, as far as its path tells.
 fn list_of(operation: &Value) -> Option<&str> {
     let (list, last) = operation["path"].as_str()?.rsplit_once('/')?;
     (last == "-" || last.parse::<usize>().is_ok()).then_some(list)
 }
 
-/// Whether a list has what an operation adds to it; nothing if it does something else.
+/// Whether a list has what an operation adds to it, which may have been given defaults; nothing if it does something else.
 fn is_added(operation: &Value, live: &Value) -> Option<bool> {
     let list = list_of(operation).filter(|_| operation["op"] == "add")?;
-    let has = |list: &Value| list.as_array().is_some_and(|list| list.contains(&operation["value"]));
+    let has = |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|one| holds(one, &operation["value"])));
     Some(live.pointer(list).is_some_and(has))
+}
+
+/// Whether a value is another one, or has all of its fields.
+fn holds(live: &Value, sent: &Value) -> bool {
+    match (live, sent) {
+        (Value::Object(live), Value::Object(sent)) => {
+            sent.iter().all(|(name, value)| live.get(name).is_some_and(|live| holds(live, value)))
+        }
+        _ => live == sent,
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +111,10 @@ mod tests {
         json!([{"op": "add", "path": "/status/parents/-", "value": {"a": 1}}])
     }
 
+    fn tested() -> Value {
+        json!([{"op": "test", "path": "/status/parents", "value": []}, of_status()[0]])
+    }
+
     fn of_labels() -> Value {
         json!([{"op": "remove", "path": "/metadata/labels/a"}])
     }
@@ -106,6 +133,9 @@ mod tests {
     #[case::of_metadata_that_nobody_wrote(of_labels(), Some(("1", 3)), live("1", 3, json!([])), Came::Nothing)]
     #[case::added(of_status(), Some(("1", 3)), live("2", 3, json!([{}, {"a": 1}])), Came::Done)]
     #[case::not_added(of_status(), Some(("1", 3)), live("2", 3, json!([{}])), Came::Nothing)]
+    #[case::tested_and_added(tested(), Some(("1", 3)), live("2", 3, json!([{"a": 1, "b": 2}])), Came::Done)]
+    #[case::tested_and_not_added(tested(), Some(("1", 3)), live("2", 3, json!([])), Came::Nothing)]
+    #[case::of_another_part(json!([{"op": "remove", "path": "/endpoints/0"}]), Some(("1", 3)), live("2", 4, json!([])), Came::Done)]
     #[case::added_to_what_others_have(of_status(), None, live("2", 3, json!([{"a": 1}])), Came::Done)]
     fn the_object_tells_whether_it_was_done(
         #[case] patch: Value,
