@@ -17,11 +17,7 @@ pub(super) enum Came {
 
 /// Whether a JSON patch comes to the same if it is carried out twice. One that tests what it changes is refused then.
 pub(super) fn is_repeatable(patch: &Value) -> bool {
-    operations(patch).all(|operation| match operation["op"].as_str() {
-        Some("replace") => true,
-        Some("add") => list_of(operation).is_none(),
-        _ => false,
-    })
+    operations(patch).all(comes_to_the_same)
 }
 
 /// What came of a patch, by how the object stood after the run's last write before it, if that is known, and how it is now.
@@ -41,7 +37,7 @@ pub(super) fn came(patch: &Value, before: Option<&Stands>, live: &Value) -> Came
     // What is added to a list that others write, too, is found there. What comes to the same twice, and what is tested before it, decides
     // nothing.
     let adds: Option<Vec<bool>> = operations(patch)
-        .filter(|operation| operation["op"] != "test" && operation["op"] != "replace" && !is_set(operation))
+        .filter(|operation| operation["op"] != "test" && !comes_to_the_same(operation))
         .map(|operation| is_added(operation, live))
         .collect();
     match adds {
@@ -55,9 +51,13 @@ fn operations(patch: &Value) -> impl Iterator<Item = &Value> {
     patch.as_array().into_iter().flatten()
 }
 
-/// Whether an operation gives a field of an object a value.
-fn is_set(operation: &Value) -> bool {
-    operation["op"] == "add" && list_of(operation).is_none()
+/// Whether an operation comes to the same if it is carried out twice.
+fn comes_to_the_same(operation: &Value) -> bool {
+    match operation["op"].as_str() {
+        Some("replace") => true,
+        Some("add") => list_of(operation).is_none(),
+        _ => false,
+    }
 }
 
 /// The list that an operation adds to, as far as its path tells.
