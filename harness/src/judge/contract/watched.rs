@@ -63,8 +63,10 @@ mod tests {
         let class = key("Class", None, "c");
         let shared = key("Gateway", Some("pool"), "http");
         let mut all = of("one", &[class.clone(), shared.clone(), key("Route", Some("one"), "r")]);
-        let two = of("two", &[class, shared, key("Route", Some("two"), "r"), key("Gateway", Some("two"), "http")]);
+        let other = key("Gateway", Some("pool"), "https");
+        let two =
+            of("two", &[class, shared, other, key("Route", Some("two"), "r"), key("Gateway", Some("two"), "http")]);
         all.add(two);
-        assert_eq!(all.totals(), BTreeMap::from([(("g", "Class"), 1), (("g", "Gateway"), 2), (("g", "Route"), 2)]));
+        assert_eq!(all.totals(), BTreeMap::from([(("g", "Class"), 1), (("g", "Gateway"), 3), (("g", "Route"), 2)]));
     }
 }
