@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+/// What the fault has fail.
+const SCENARIO: &str = "httproute-missing-reference-grant";
 /// Nothing here may take longer.
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -47,8 +49,8 @@ async fn deploy(testbed: &TestbedProcess) -> String {
     pods.list(&ListParams::default()).await.unwrap().items[0].status.clone().unwrap().pod_ip.unwrap()
 }
 
-fn evidence(dir: &Path) -> Vec<String> {
-    let folder = dir.join("gateproof-report/failures/httproute-missing-reference-grant");
+fn evidence(dir: &Path, execution: &str) -> Vec<String> {
+    let folder = dir.join("gateproof-report/failures").join(execution);
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.contains("log")).collect()
 }
@@ -72,22 +74,32 @@ async fn what_the_controller_said_is_evidence() {
 
     let ended = tokio::task::spawn_blocking(move || {
         let mut ended = Vec::new();
-        for source in ["system/app=controller", "system/app=nobody"] {
+        for (source, times) in [("system/app=controller", 1), ("system/app=nobody", 1), ("system/app=controller", 5)] {
+            let repeat = times.to_string();
             let mut arguments = testbed.arguments("gateproof");
             arguments.extend([
-                "httproute-missing-reference-grant",
+                SCENARIO,
                 "httproute-missing-backend",
                 "--timing",
                 "embedded",
                 "--logs-from",
                 source,
+                "--repeat",
+                &repeat,
             ]);
-            ended.push((run(testbed.dir.path(), &arguments), evidence(testbed.dir.path())));
+            let outcome = run(testbed.dir.path(), &arguments);
+            let of = |time: usize| if time == 1 { SCENARIO.to_owned() } else { format!("{SCENARIO}#{time}") };
+            let said: Vec<_> = (1..=times).map(|time| evidence(testbed.dir.path(), &of(time))).collect();
+            ended.push((outcome, said));
         }
         ended
     });
     let ended = ended.await.unwrap();
     assert!(ended.iter().all(|(ended, _)| ended.code == Some(1)), "{ended:?}");
-    assert!(ended[0].1.len() == 1 && ended[0].1[0].ends_with(".main.log"), "{:?}", ended[0].1);
-    assert_eq!(ended[1].1, ["no-logs.txt"]);
+    let is_log = |said: &[String]| said.len() == 1 && said[0].ends_with(".main.log");
+    assert!(is_log(&ended[0].1[0]), "{:?}", ended[0].1);
+    assert_eq!(ended[1].1, [["no-logs.txt"]]);
+    // Of hundreds that fail alike a few tell it.
+    let logs = ended[2].1.iter().filter(|said| is_log(said)).count();
+    assert_eq!((logs, ended[2].1.iter().filter(|said| **said == ["no-logs.txt"]).count()), (3, 2), "{:?}", ended[2].1);
 }

@@ -62,6 +62,13 @@ pub struct PodLog {
     pub text: Result<String, String>,
 }
 
+impl PodLog {
+    /// Stands for logs that are not kept, as those of so many other executions of the scenario are.
+    pub fn left_out(scenario: &str, kept: usize) -> PodLog {
+        PodLog { name: scenario.to_owned(), text: Err(format!("not kept, as those of {kept} executions of it are")) }
+    }
+}
+
 /// What the containers of a source said in the last while. Never fails: what went wrong stands in its place.
 pub async fn last(api: &Api, source: &LogSource, span: Duration) -> Vec<PodLog> {
     let pods = match containers(api, source).await {

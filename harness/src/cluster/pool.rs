@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::clock;
 use super::log_writer::LogWriter;
 use super::names::{self, POOL_LABEL, RUN_LABEL, pool_namespace};
 use super::shape::{Ports, Shape, certificate, secret};
-use super::view::View;
+use super::view::{Live, View};
 use super::write::Writer;
 use crate::dialects::{Dialect, Entry, Protocol};
 use crate::log::{Body, ObjectKey, Scope, WriteOutcome};
@@ -183,25 +184,36 @@ pub fn key(dialect: &Dialect, run_id: &str, name: &str) -> ObjectKey {
     }
 }
 
-/// Waits until every Gateway is programmed and has an address, or the budget is used up, and notes the addresses.
-/// Gateways that are late are not an error here: the scenarios on them will say so.
+/// Waits until every Gateway is programmed and has an address, and notes the addresses. They may come one after the other, so the budget
+/// is how long none more may come. Gateways that are late are not an error here: the scenarios on them will say so. Gives how long the
+/// first and the last of those took that came.
 pub async fn await_programmed(
     view: &View,
     dialect: &Dialect,
     run_id: &str,
     instances: &mut [Instance],
     budget: Duration,
-) {
+) -> (Duration, Duration) {
     let keys: Vec<ObjectKey> = instances.iter().map(|instance| key(dialect, run_id, &instance.name)).collect();
-    let ready =
-        view.until(|live| keys.iter().all(|key| live.get(key).is_some_and(|object| is_programmed(dialect, object))));
-    if tokio::time::timeout(budget, ready).await.is_err() {
-        let (several, says) = (dialect.entries_in_words(), dialect.ready());
-        tracing::warn!("some {several} of the pool do not say {says}=True after {budget:?}");
+    let began = clock::now();
+    let programmed =
+        |live: &Live| keys.iter().filter(|key| live.get(key).is_some_and(|one| is_programmed(dialect, one))).count();
+    let (mut there, mut first, mut last) = (0, None, Duration::ZERO);
+    while there < keys.len() {
+        if tokio::time::timeout(budget, view.until(|live| programmed(live) > there)).await.is_err() {
+            let (several, says) = (dialect.entries_in_words(), dialect.ready());
+            tracing::warn!("some {several} of the pool do not say {says}=True after {budget:?}");
+            break;
+        }
+        // One may have turned back meanwhile.
+        view.look(|live| there = programmed(live).max(there + 1));
+        last = clock::now() - began;
+        first.get_or_insert(last);
     }
     for (instance, key) in instances.iter_mut().zip(&keys) {
         instance.addresses = view.get(key).map(|object| addresses(dialect, &object)).unwrap_or_default();
     }
+    (first.unwrap_or_default(), last)
 }
 
 /// Whether a Gateway is programmed and has an address.

@@ -15,6 +15,9 @@ use crate::log::{Elapsed, ObjectKey};
 pub const FIRST: usize = 12;
 /// How few come at once, however long they take.
 const FEWEST: usize = 4;
+/// Gateways are made one after the other, so that more of them only wait for each other, where of the pool, which is made all at once, the
+/// last one took more than so many times what the first one did, and more than such a part of its budget.
+const ONE_BY_ONE: (u32, u32) = (2, 4);
 /// As long as each takes no longer than so many times what it took at best, more may come.
 const MORE: f64 = 1.5;
 /// If each takes longer than so many times that, so many are let in that it should be within it.
@@ -61,6 +64,8 @@ struct Turn {
     /// Those of them that were made in this turn, and how long they took.
     came: usize,
     took: Duration,
+    /// Those that have said nothing new for too long.
+    given_up: usize,
     /// Whether somebody had to wait.
     full: bool,
 }
@@ -83,6 +88,8 @@ pub struct Intake {
     /// What the limit was before it was raised, and how many came in a second.
     raised_from: Option<(usize, f64)>,
     slowest: Duration,
+    /// Whether they are made one after the other.
+    one_by_one: bool,
     /// How many more of them were there at once than took a while.
     lead: i64,
 }
@@ -107,8 +114,17 @@ impl Intake {
             enough: None,
             raised_from: None,
             slowest: Duration::ZERO,
+            one_by_one: false,
             lead: 0,
         }
+    }
+
+    /// The same, where the Gateways of the pool took so long until the first and the last of them was there.
+    #[must_use]
+    pub fn behind(self, (first, last): (Duration, Duration)) -> Intake {
+        let one_by_one = last > first * ONE_BY_ONE.0 && last * ONE_BY_ONE.1 > self.budget;
+        let limit = if one_by_one { Some(FEWEST) } else { self.limit };
+        Intake { limit, one_by_one, slowest: last, ..self }
     }
 
     /// Whether a job that makes so many Gateways may begin.
@@ -193,7 +209,13 @@ impl Intake {
         let patience = self.patience();
         for own in self.jobs.values_mut() {
             let silent = own.coming.extract_if(.., |_, coming| now >= coming.moved + patience);
+            let before = own.there.len();
             own.there.extend(silent.map(|(key, _)| key));
+            self.turn.given_up += own.there.len() - before;
+        }
+        // Of the very first ones most wait for each other then, and more would only be more that wait.
+        if self.best.is_none() && self.limit.is_some() && self.turn.given_up > self.turn.came.max(FEWEST / 2) {
+            self.limits(FEWEST, now);
         }
         self.cuts_short(now);
     }
@@ -214,8 +236,10 @@ impl Intake {
     }
 
     fn patience(&self) -> Duration {
-        let half = self.budget / 2;
-        if self.slowest.is_zero() { half } else { (self.slowest * PATIENCE).max(self.at_once * PATIENCE).min(half) }
+        if self.slowest.is_zero() {
+            return self.budget / 2;
+        }
+        (self.slowest * PATIENCE).max(self.at_once * PATIENCE).min(self.budget)
     }
 
     /// One is programmed.
@@ -271,7 +295,7 @@ impl Intake {
         } else if let Some(turns) = self.enough.filter(|turns| *turns > 0 && limit > FEWEST) {
             self.enough = Some(turns - u32::from(each <= best * MORE && self.turn.full));
             self.limits(limit, now);
-        } else if each <= best * MORE && self.turn.full {
+        } else if each <= best * MORE && self.turn.full && self.has_time_for_more(each) {
             self.enough = None;
             self.raised_from = Some((limit, in_a_second));
             self.limits(limit + limit.div_ceil(STEP), now);
@@ -279,6 +303,11 @@ impl Intake {
             // Where nobody had to wait the limit was none.
             self.limits(limit, now);
         }
+    }
+
+    /// Whether half as many more would be there within half of their budget, if each took as much longer for it.
+    fn has_time_for_more(&self, each: f64) -> bool {
+        !self.one_by_one || each * (1.0 + 1.0 / number(STEP)) <= (self.budget / 2).as_secs_f64()
     }
 
     /// Where most of those that were made in this turn are late already, the rest of it would say nothing else.

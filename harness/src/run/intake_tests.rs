@@ -99,6 +99,74 @@ fn a_few_at_a_time_are_there_sooner_and_all_not_much_later(
     assert!(few_took <= took * sooner, "{few_took} s each, {took} s with all at once, {most} at most");
 }
 
+/// How long each of so many waits at most until it is there, where one is made after the other, the pool's before them.
+fn queued(pool: u64, jobs: usize, each: u64, intake: &mut Intake) -> u64 {
+    let mut pending: VecDeque<usize> = (0..jobs).collect();
+    // When the next one in the queue is there.
+    let (mut free, mut longest) = (0, 0);
+    let mut coming: VecDeque<(usize, u64, u64)> = VecDeque::new();
+    for now in pool.. {
+        intake.gives_up(Elapsed(now * 1_000_000));
+        while let Some(job) = pending.front().copied().filter(|_| intake.admits(1)) {
+            pending.pop_front();
+            intake.begins(job, 1);
+            intake.moved(job, Moved::Made(key(job)), Elapsed(now * 1_000_000));
+            free = free.max(now) + each;
+            coming.push_back((job, now, free));
+        }
+        while let Some((job, since, _)) = coming.pop_front_if(|(_, _, there)| *there <= now) {
+            longest = longest.max(now - since);
+            intake.moved(job, Moved::Programmed(key(job)), Elapsed(now * 1_000_000));
+            intake.ends(job);
+            intake.over(job);
+        }
+        if pending.is_empty() && coming.is_empty() {
+            break;
+        }
+    }
+    longest
+}
+
+/// Such as load balancers of a cloud, which are made one by one.
+#[rstest]
+#[case::known_by_the_pool(19, 40)]
+#[case::known_by_a_little_pool(3, 30)]
+fn where_one_is_made_after_the_other_none_waits_beyond_its_budget(#[case] pool: u64, #[case] each: u64) {
+    let took = pool * each;
+    let mut intake = Intake::new(QUIET, BUDGET).behind((Duration::from_secs(each), Duration::from_secs(took)));
+    assert!(queued(took, 30, each, &mut intake) <= BUDGET.as_secs());
+}
+
+/// Nobody knows it before the first of them have not come.
+#[test]
+fn where_the_first_ones_do_not_come_few_follow_them() {
+    let mut intake = Intake::new(QUIET, BUDGET);
+    for job in 0..FIRST {
+        intake.begins(job, 1);
+        intake.moved(job, Moved::Made(key(job)), Elapsed(number(job) as u64 * 1000));
+    }
+    for came in 0..2 {
+        intake.moved(came, Moved::Programmed(key(came)), Elapsed((came as u64 + 1) * 40_000_000));
+    }
+    let mut given_up = 0;
+    while intake.limit() == Some(FIRST) {
+        intake.gives_up(intake.next().unwrap());
+        given_up += 1;
+    }
+    assert_eq!((intake.limit(), given_up), (Some(FEWEST), 3));
+}
+
+/// Each that comes takes as long, however many come.
+#[rstest]
+#[case::slowly(100, 150)]
+#[case::the_only_one_of_the_pool(60, 60)]
+#[case::soon(5, 20)]
+fn where_all_come_at_once_more_are_let_in(#[case] first: u64, #[case] last: u64) {
+    let mut intake = Intake::new(QUIET, BUDGET).behind((Duration::from_secs(first), Duration::from_secs(last)));
+    assert_eq!(intake.limit(), Some(FIRST));
+    assert_eq!(turn(&mut intake, 0..FIRST, 0, last, true), 18);
+}
+
 /// The limit once so many Gateways have come that were made then.
 fn turn(intake: &mut Intake, jobs: std::ops::Range<usize>, since: u64, until: u64, full: bool) -> usize {
     let at = |secs: u64| Elapsed(secs * 1_000_000);
@@ -131,13 +199,13 @@ fn where_each_takes_much_longer_fewer_come_and_then_more_again() {
         assert_eq!(turn(0..12, start, start + 10, true), 12);
     }
     assert_eq!(turn(0..12, 160, 170, true), 18);
-    assert_eq!(turn(0..18, 170, 670, true), 12);
-    assert_eq!(turn(0..12, 670, 1170, true), 8);
-    assert_eq!(turn(0..8, 1170, 1670, true), 5);
-    assert_eq!(turn(0..5, 1670, 2170, true), FEWEST);
+    assert_eq!(turn(0..18, 170, 220, true), 12);
+    assert_eq!(turn(0..12, 220, 270, true), 8);
+    assert_eq!(turn(0..8, 270, 320, true), 5);
+    assert_eq!(turn(0..5, 320, 370, true), FEWEST);
     // What the fewest take is what it takes, whatever the first ones did: nothing says that more would be too many.
-    assert_eq!(turn(0..FEWEST, 2170, 2670, true), 6);
-    assert_eq!(turn(0..6, 2670, 3170, true), 9);
+    assert_eq!(turn(0..FEWEST, 370, 420, true), 6);
+    assert_eq!(turn(0..6, 420, 470, true), 9);
 }
 
 /// Of a node that is at work already: each is there soon enough, and yet more of them are of no use.

@@ -213,17 +213,17 @@ pub async fn open(
     let budget = env.timing.gateway;
     let dialect = facts.kinds.dialect();
     let (several, says) = (dialect.entries_in_words(), dialect.ready());
-    let what = format!("{} {several} to say {says}=True, up to {} s", instances.len(), budget.as_secs());
+    let what = format!("{} {several} to say {says}=True, {} s at most for one", instances.len(), budget.as_secs());
     let ready = pool::await_programmed(observer.view(), facts.kinds.dialect(), &run_id, &mut instances, budget);
     let ready = clock::patiently(ready, || reporter.waiting(&what));
     // Broken off while it waits, the session has nothing to start and goes on to clean up.
-    tokio::select! {
-        () = ready => {}
-        () = options.interrupt.triggered() => {}
-        () = env.is_lost() => {}
-    }
+    let pool_took = tokio::select! {
+        took = ready => took,
+        () = options.interrupt.triggered() => Default::default(),
+        () = env.is_lost() => Default::default(),
+    };
     let known = known::in_force(&started.known_failures, &started.date);
-    let set_up = SetUp { run_id, slots, instances, known, life };
+    let set_up = SetUp { run_id, slots, instances, pool_took, known, life };
     if let Some(request) = request {
         try_request(&env, &tidy, options, &set_up, request, target.dialer.advice(), &mut trial).await;
         // Broken off, or with the API server or a Lease gone, it has no answer, and the session says so and cleans up.

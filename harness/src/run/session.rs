@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateproof_report::known::KnownFailure;
 use gateproof_report::record::{Outcome, ScenarioRecord};
@@ -32,6 +33,10 @@ use crate::judge::contract::Watched;
 use crate::log::{Bindings, Body, Ended, ObjectKey, Scope};
 use crate::scenario::Scenario;
 
+/// Of how many executions of one scenario the logs of Pods are kept, which all stay in memory to the end: by `--repeat` there may be
+/// hundreds that fail alike.
+const LOGS_KEPT: usize = 3;
+
 /// What the session is given, made from the plan.
 pub struct SetUp {
     /// Label value that marks everything of the run.
@@ -40,6 +45,8 @@ pub struct SetUp {
     pub slots: Vec<Slot>,
     /// The pool.
     pub instances: Vec<Instance>,
+    /// How long the first and the last of its Gateways took that came.
+    pub pool_took: (Duration, Duration),
     /// Failures that do not fail the run, of those whose time is not over.
     pub known: Vec<KnownFailure>,
     /// Says that the run is alive.
@@ -108,9 +115,9 @@ pub async fn session(
     set_up: SetUp,
     reporter: &mut dyn Progress,
 ) -> Outcomes {
-    let SetUp { run_id, slots, instances, known, life } = set_up;
+    let SetUp { run_id, slots, instances, pool_took, known, life } = set_up;
     let jobs = slots.iter().map(|slot| slot.job.clone()).collect();
-    let intake = Intake::new(env.timing.quiet, env.timing.gateway);
+    let intake = Intake::new(env.timing.quiet, env.timing.gateway).behind(pool_took);
     let mut schedule = Schedule::new(jobs, instances, options.jobs, intake);
     let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
@@ -121,7 +128,7 @@ pub async fn session(
     // Nothing in the cluster waits for these.
     let mut scripted = Vec::new();
     let mut kept: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    let mut logs = BTreeMap::new();
+    let (mut logs, mut logs_of) = (BTreeMap::new(), HashMap::new());
     // By which they hear that everything else is over.
     let mut rests: HashMap<usize, CancellationToken> = HashMap::new();
     let mut failed_by: Option<Arc<str>> = None;
@@ -194,7 +201,13 @@ pub async fn session(
                 Report::NotRun(index, reason) => {
                     ends.insert(index, End::NotRun { outcome: Outcome::Inconclusive, reason });
                 }
-                Report::Logs(index, said) => drop(logs.insert(slots[index].name.to_string(), said)),
+                Report::Logs(index, said) => {
+                    let scenario = &slots[index].scenario.name;
+                    let kept = logs_of.entry(scenario.clone()).or_insert(0_usize);
+                    *kept += 1;
+                    let said = if *kept > LOGS_KEPT { vec![PodLog::left_out(scenario, LOGS_KEPT)] } else { said };
+                    logs.insert(slots[index].name.to_string(), said);
+                }
                 Report::Released(index) => schedule.finished(index),
                 Report::Rests(index) => {
                     schedule.rests(index);
