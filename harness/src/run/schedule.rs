@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use super::coming;
-use super::intake::Intake;
+use super::intake::{FIRST, Intake};
 use crate::cluster::pool::{Demand, Instance};
 use crate::cluster::shape::Shape;
 use crate::log::Timing;
@@ -24,6 +24,11 @@ const OWN_GATEWAY: u32 = 11;
 
 /// How many that linger and have no Gateways of their own are spared for each slot.
 pub const BESIDE: usize = 3;
+
+/// Of so many slots one is for those who make no Gateways, as long as somebody who does is pending and as many of these may come at once
+/// as at first; of more slots where fewer may. All together they would take from each Gateway what it needs to come, and in the end only
+/// Gateways would be left to come, a few at a time.
+const ASIDE: usize = 4;
 
 /// What one execution of a scenario needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,6 +218,13 @@ impl Schedule {
         if self.at_work() >= self.slots {
             return None;
         }
+        let aside = self.beside().is_some_and(|most| self.without_own() >= most);
+        // Where it is not the intake that keeps Gateways from coming, nobody has to step aside for them.
+        self.first(aside).or_else(|| if aside && !self.held { self.first(false) } else { None })
+    }
+
+    /// The first of the pending jobs that may start. Without those that make no Gateways, if they are to step aside.
+    fn first(&mut self, aside: bool) -> Option<Start> {
         // Lanes that a job further ahead waits for: nobody behind it may keep them busy.
         let mut reserved: BTreeSet<Lane> = BTreeSet::new();
         let mut is_full = false;
@@ -223,6 +235,9 @@ impl Schedule {
             }
             // Of those that make Gateways nobody overtakes another, or one with many would never begin.
             let own = self.jobs[index].own;
+            if aside && own == 0 {
+                continue;
+            }
             is_full |= own > 0 && self.is_counted(index) && !self.intake.admits(own);
             if own > 0 && is_full {
                 self.held = true;
@@ -286,6 +301,21 @@ impl Schedule {
         } else {
             self.lingering.remove(&job);
         }
+    }
+
+    /// How many who make no Gateways may be at work beside those who do; nothing if they need not step aside.
+    fn beside(&self) -> Option<usize> {
+        let limit = self.intake.limit().filter(|limit| *limit <= FIRST)?;
+        let makes_some = |index: &usize| self.jobs[*index].own > 0 && self.is_counted(*index);
+        self.pending.iter().any(makes_some).then(|| (self.slots * limit / (FIRST * ASIDE)).max(1))
+    }
+
+    /// How many are at work who make no Gateways.
+    fn without_own(&self) -> usize {
+        let at_work = |job: &&usize| {
+            self.jobs[**job].own == 0 && !self.resting.contains_key(*job) && !self.lingering.contains(*job)
+        };
+        self.running.keys().filter(at_work).count()
     }
 
     /// How many slots are taken. Who only watches on takes nobody's. Who lingers leaves its own to another: of those whose Gateways

@@ -6,8 +6,8 @@ use rstest::rstest;
 use super::*;
 use crate::cluster::pool::layout;
 use crate::cluster::shape::Ports;
-use crate::log::TimingProfile;
-use crate::run::intake::FIRST;
+use crate::log::{Elapsed, ObjectKey, TimingProfile};
+use crate::run::coming::Moved;
 use crate::scenario::load;
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
@@ -306,6 +306,57 @@ fn those_that_make_gateways_begin_a_few_at_a_time_and_nobody_else_waits_for_them
     assert_eq!(fill(&mut schedule), [FIRST]);
     (2..=FIRST).for_each(|job| schedule.intake().over(job));
     assert_eq!(fill(&mut schedule), [FIRST + 1]);
+}
+
+/// They leave the machines to the Gateways that come, unless these cost nothing, or nobody is left who makes any.
+#[rstest]
+#[case::until_nobody_makes_any(false)]
+#[case::until_they_are_there_at_once(true)]
+fn who_makes_no_gateways_steps_aside_for_those_that_come(#[case] at_once: bool) {
+    let own = |own: usize, millis: u64| Job { own, ..job(&[], Isolation::Shared, millis) };
+    let mut jobs: Vec<Job> = (0..=FIRST).map(|_| own(1, 9)).collect();
+    let others: Vec<usize> = (jobs.len()..jobs.len() + 20).collect();
+    jobs.extend(others.iter().map(|_| own(0, 5)));
+    let slots = 32;
+    let mut schedule = schedule(jobs, Vec::new(), slots);
+    let (beside, later) = others.split_at(slots / ASIDE);
+    assert_eq!(fill(&mut schedule), (0..FIRST).chain(beside.iter().copied()).collect::<Vec<_>>());
+    // Who only waits for something wrong to change does nothing.
+    schedule.lingers(beside[0], true);
+    assert_eq!(fill(&mut schedule), later[..1]);
+    schedule.lingers(beside[0], false);
+    if at_once {
+        let name = String::from;
+        let gateway = ObjectKey { group: name("g"), kind: name("Gateway"), namespace: None, name: name("a") };
+        let [made, programmed] = [Moved::Made(gateway.clone()), Moved::Programmed(gateway)];
+        [made, programmed].into_iter().for_each(|moved| schedule.intake().moved(0, moved, Elapsed::default()));
+    } else {
+        schedule.finished(0);
+        schedule.intake().over(0);
+    }
+    let started = fill(&mut schedule);
+    assert_eq!(started[0], FIRST);
+    assert_eq!(started.len() + FIRST + beside.len() + 1, if at_once { slots } else { slots + 1 });
+}
+
+#[test]
+fn the_fewer_gateways_may_come_the_fewer_others_run_beside_them() {
+    let own = Job { own: 1, ..job(&[], Isolation::Shared, 9) };
+    let jobs = (0..FIRST).map(|_| own.clone()).chain((0..20).map(|_| job(&[], Isolation::Shared, 5)));
+    // Those of the pool came one by one, so four may come.
+    let intake = Intake::new(Duration::ZERO, Duration::from_secs(180))
+        .behind((Duration::from_secs(10), Duration::from_secs(60)));
+    let mut schedule = Schedule::new(jobs.collect(), Vec::new(), 32, intake);
+    assert_eq!(fill(&mut schedule), [0, 1, 2, 3, FIRST, FIRST + 1]);
+}
+
+/// Whoever serves any host of merged Gateways waits for all others, and has them wait for nothing.
+#[test]
+fn nobody_steps_aside_for_whom_something_else_keeps() {
+    let last = Job { own: 1, takes_any_host: true, ..job(&[], Isolation::Shared, 9) };
+    let jobs = std::iter::once(last).chain((0..20).map(|_| job(&[], Isolation::Shared, 5)));
+    let mut schedule = schedule(jobs.collect(), Vec::new(), 32);
+    assert_eq!(fill(&mut schedule), (1..=20).collect::<Vec<_>>());
 }
 
 #[test]
