@@ -133,6 +133,12 @@ impl Holding {
         self.patience = self.patience.max(self.until);
     }
 
+    /// The harness stood still for so long: what was to be seen meanwhile may be seen only now, so that time does not count.
+    pub(super) fn starved(&mut self, by: Duration) {
+        self.until = self.until + by;
+        self.patience = self.patience + by;
+    }
+
     /// It begins anew, because versions may have been missed.
     fn again(&mut self, now: Elapsed) {
         // What goes on until everything else is over loses nothing as long as that is not.

@@ -129,8 +129,10 @@ impl Judge {
                 if let Some(deadline) = self.deadline() {
                     if of_attempt { deadline.lag(by) } else { deadline.starved(by) }
                 }
-                if let (Doing::Probing(probing), true) = (&mut self.doing, of_attempt) {
-                    probing.lag(by);
+                match &mut self.doing {
+                    Doing::Probing(probing) if of_attempt => probing.lag(by),
+                    Doing::Holding(holding) if !of_attempt => holding.starved(by),
+                    _ => {}
                 }
             }
             Body::Sighted { ref kind, by, .. } if self.doing.waits_for(kind, &self.scenario.dialect) => {

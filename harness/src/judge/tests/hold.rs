@@ -71,6 +71,19 @@ fn a_hold_begins_again_when_the_api_server_is_back() {
     assert_eq!(play.run().outcome, Outcome::Failed);
 }
 
+/// Of what comes while the harness stands still it sees nothing until it goes on: that time is no part of a hold.
+#[rstest]
+#[case::before_it(100, Outcome::Passed)]
+#[case::within_it(200, Outcome::Failed)]
+fn a_hold_lasts_longer_by_what_the_harness_was_late(#[case] late_at: u64, #[case] outcome: Outcome) {
+    let hold = Hold { never: vec![route_subject(&["Accepted=True"])], ..empty() };
+    let steps = vec![apply(vec![route(&["http"])]), settle(vec![route_subject(&["Accepted=False"])]), Verb::Hold(hold)];
+    let later = vec![(5, modified(&bad())), (350, modified(&good()))];
+    let mut play = Play::new(scenario(steps)).writes(move |_, _| (admitted(1), later.clone()));
+    play = play.run_at(late_at, Body::Lagged { by: 100_000 });
+    assert_eq!(play.run().outcome, outcome);
+}
+
 #[rstest]
 #[case::must(&[Level::Must], Outcome::Failed, Severity::Failure)]
 #[case::should(&[Level::Should], Outcome::Passed, Severity::Warning)]
