@@ -24,6 +24,7 @@ use rstest::rstest;
 use rustls::SupportedProtocolVersion;
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
 /// What one attempt may take.
@@ -308,7 +309,7 @@ struct Endless;
 
 #[async_trait]
 impl Dialer for Endless {
-    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, _: &str, _: u16, _: Instant) -> Result<Connection, DialError> {
         let (client, server) = duplex(64 * 1024);
         let service = service_fn(async |request: http::Request<Incoming>| {
             let of = request.headers().get("content-type").cloned();
@@ -414,7 +415,7 @@ struct Alerts;
 
 #[async_trait]
 impl Dialer for Alerts {
-    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, _: &str, _: u16, _: Instant) -> Result<Connection, DialError> {
         let (client, mut server) = duplex(64 * 1024);
         tokio::spawn(async move {
             let mut hello = vec![0; 4096];
@@ -452,7 +453,7 @@ struct WantsCertificates;
 
 #[async_trait]
 impl Dialer for WantsCertificates {
-    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, _: &str, _: u16, _: Instant) -> Result<Connection, DialError> {
         let (client, server) = duplex(64 * 1024);
         let pair = rcgen::generate_simple_self_signed(["host.test".to_owned()]).unwrap();
         let key = PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der());
@@ -495,7 +496,7 @@ struct AlertsAmidAnAnswer;
 
 #[async_trait]
 impl Dialer for AlertsAmidAnAnswer {
-    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, _: &str, _: u16, _: Instant) -> Result<Connection, DialError> {
         let (client, server) = duplex(64 * 1024);
         tokio::spawn(async move {
             let acceptor = TlsAcceptor::from(Arc::new(presenting(1, &[&rustls::version::TLS13])));
@@ -558,7 +559,7 @@ impl Presents {
 
 #[async_trait]
 impl Dialer for Presents {
-    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, _: &str, _: u16, _: Instant) -> Result<Connection, DialError> {
         let (client, server) = duplex(64 * 1024);
         let acceptor = self.0.clone();
         tokio::spawn(async move {

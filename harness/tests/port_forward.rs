@@ -192,7 +192,7 @@ async fn tell(published: Published, parts: &[&str]) {
     let _controller = publish(&testbed, published);
     let chosen = scenarios(&SELECTION[..1]);
     let mut options = options(&testbed, &chosen, FORWARDED).await;
-    options.timeout_scale = 0.3;
+    options.timeout_scale = 0.6;
     let Err(RunError::Preflight(failed)) = preflight(options, chosen, &mut Silent).await else {
         panic!("the target could be tested")
     };

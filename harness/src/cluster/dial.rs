@@ -8,19 +8,21 @@ use std::str::FromStr;
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use super::proxy::Proxy;
 pub use super::way::DialError;
-use super::way::halves;
+use super::way::{halves, in_time};
 
 /// Opens connections to addresses of the target. The seam under every protocol.
 #[async_trait]
 pub trait Dialer: Send + Sync {
-    /// Connects to the address and port that the target's status names. Has no limit of its own.
-    async fn dial(&self, host: &str, port: u16) -> Result<Connection, DialError>;
+    /// Connects to the address and port that the target's status names, until `end` at the latest. Where it is our own way there that
+    /// takes longer, such as a proxy or the API server, nothing is known of the target: [`DialError::Unreachable`].
+    async fn dial(&self, host: &str, port: u16, end: Instant) -> Result<Connection, DialError>;
 
     /// Where datagrams for the address and port are to be sent. Most ways carry streams alone.
-    async fn datagrams(&self, host: &str, port: u16) -> Result<SocketAddr, DialError> {
+    async fn datagrams(&self, host: &str, port: u16, _: Instant) -> Result<SocketAddr, DialError> {
         Err(DialError::Unreachable(format!("{host}:{port}: there is no way for datagrams")))
     }
 
@@ -164,25 +166,27 @@ impl StaticDialer {
 
 #[async_trait]
 impl Dialer for StaticDialer {
-    async fn dial(&self, host: &str, port: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, host: &str, port: u16, end: Instant) -> Result<Connection, DialError> {
         let (host, port) = self.map(host, port);
-        let Some(proxy) = &self.proxy else { return straight(&host, port).await.map(Connection::of) };
+        let Some(proxy) = &self.proxy else { return straight(&host, port, end).await.map(Connection::of) };
         let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("the proxy {proxy}: {error}"));
-        let stream = match straight(&proxy.host, proxy.port).await {
+        let stream = match straight(&proxy.host, proxy.port, end).await {
             // Whoever refuses here is not the target.
             Err(error) => return Err(unreachable(&error)),
             Ok(stream) => stream,
         };
-        proxy.tunnel(stream, &host, port).await.map(Connection::of)
+        let tunnel = proxy.tunnel(stream, &host, port);
+        let tunnel = in_time(end, tunnel, || format!("the proxy {proxy} did not connect to {host}:{port} in time"));
+        tunnel.await?.map(Connection::of)
     }
 
-    async fn datagrams(&self, host: &str, port: u16) -> Result<SocketAddr, DialError> {
+    async fn datagrams(&self, host: &str, port: u16, end: Instant) -> Result<SocketAddr, DialError> {
         let (host, port) = self.map(host, port);
         if let Some(proxy) = &self.proxy {
             return Err(DialError::Unreachable(format!("the proxy {proxy} carries no datagrams")));
         }
         let unreachable = |why: &dyn fmt::Display| DialError::Unreachable(format!("{host}:{port}: {why}"));
-        let mut found = tokio::net::lookup_host((&*host, port)).await.map_err(|error| unreachable(&error))?;
+        let mut found = look_up(&host, port, end).await?;
         found.next().ok_or_else(|| unreachable(&"the name has no address"))
     }
 
@@ -199,21 +203,28 @@ impl Connection {
     }
 }
 
+/// The addresses of a name.
+async fn look_up(host: &str, port: u16, end: Instant) -> Result<impl Iterator<Item = SocketAddr>, DialError> {
+    let found =
+        in_time(end, tokio::net::lookup_host((host, port)), || format!("{host}:{port}: no name server in time"));
+    found.await?.map_err(|error| DialError::Unreachable(format!("{host}:{port}: {error}")))
+}
+
 /// A connection to a host of which the name is looked up here.
-async fn straight(host: &str, port: u16) -> Result<TcpStream, DialError> {
-    let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("{host}:{port}: {error}"));
+async fn straight(host: &str, port: u16, end: Instant) -> Result<TcpStream, DialError> {
     let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => tokio::net::lookup_host((host, port)).await.map_err(|e| unreachable(&e))?.collect(),
+        Err(_) => look_up(host, port, end).await?.collect(),
     };
-    let mut last = unreachable(&"the name has no address");
+    let mut last = DialError::Unreachable(format!("{host}:{port}: the name has no address"));
     for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
+        match tokio::time::timeout_at(end, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
                 stream.set_nodelay(true).map_err(DialError::Refused)?;
                 return Ok(stream);
             }
-            Err(error) => last = not_connected(address, error),
+            Ok(Err(error)) => last = not_connected(address, error),
+            Err(_) => return Err(DialError::TimedOut),
         }
     }
     Err(last)
@@ -287,6 +298,7 @@ mod tests {
             DialError::Refused(_) => "refused",
             DialError::NoRoute { .. } => "no route",
             DialError::Unreachable(_) => "ours",
+            DialError::TimedOut => "silent",
         };
         assert_eq!(told, meaning);
     }

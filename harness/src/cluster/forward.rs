@@ -20,11 +20,13 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::api::chain;
 use super::dial::{Connection, DialError, Dialer};
 use super::kinds::Kinds;
+use super::way::in_time;
 use crate::dialects::Entries;
 use route::{NoRoute, World};
 use stream::Forwarded;
@@ -113,7 +115,19 @@ impl PortForward {
 
 #[async_trait]
 impl Dialer for PortForward {
-    async fn dial(&self, host: &str, port: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, host: &str, port: u16, end: Instant) -> Result<Connection, DialError> {
+        let late = || format!("no port-forward to {host}:{port} in time");
+        in_time(end, self.forward(host, port), late).await?
+    }
+
+    fn advice(&self) -> &'static str {
+        "see that a Service has the Gateway's address and ready Pods (kubectl get services,endpointslices -A), or name it with \
+         --port-forward=NAMESPACE/NAME; `gateproof rbac --port-forward` prints the role that is needed"
+    }
+}
+
+impl PortForward {
+    async fn forward(&self, host: &str, port: u16) -> Result<Connection, DialError> {
         let world = World {
             services: self.services.all().await?,
             slices: self.slices.all().await?,
@@ -132,11 +146,6 @@ impl Dialer for PortForward {
         let stream = Forwarded::new(forwarder, backing.port);
         let stream = stream.ok_or_else(|| DialError::Unreachable("the port-forward has no such port".to_owned()))?;
         Ok(Connection { stream: Box::new(stream), peer: backing.address })
-    }
-
-    fn advice(&self) -> &'static str {
-        "see that a Service has the Gateway's address and ready Pods (kubectl get services,endpointslices -A), or name it with \
-         --port-forward=NAMESPACE/NAME; `gateproof rbac --port-forward` prints the role that is needed"
     }
 }
 
@@ -183,5 +192,31 @@ where
             }
         }
         Ok(self.store.state())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cluster::clock;
+    use crate::dialects::Dialect;
+
+    /// Nothing is known of the target then, least of all that it is silent.
+    #[tokio::test]
+    async fn an_api_server_that_forwards_nothing_in_time_is_held_against_nobody() {
+        let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            std::future::pending::<Result<http::Response<kube::client::Body>, Infallible>>()
+        });
+        let mut kinds = Kinds::new(Dialect::gateway_api());
+        kinds.add("gateway.networking.k8s.io", "v1", "Gateway", "gateways", true);
+        let dialer = PortForward::start(Client::new(silent, "default"), Behind::Address, &kinds).unwrap();
+        match dialer.dial("10.0.0.1", 80, clock::now() + Duration::from_millis(20)).await.err().unwrap() {
+            DialError::Unreachable(why) => assert_eq!(why, "no port-forward to 10.0.0.1:80 in time"),
+            other => panic!("{other}"),
+        }
     }
 }

@@ -94,8 +94,12 @@ impl Proxy {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use rstest::rstest;
-    use tokio::net::{TcpListener, TcpSocket};
+    use std::time::Duration;
 
+    use tokio::net::{TcpListener, TcpSocket};
+    use tokio::time::Instant;
+
+    use super::super::clock;
     use super::super::dial::{Dialer, StaticDialer};
     use super::*;
 
@@ -115,6 +119,10 @@ mod tests {
     #[case("proxy.test:+1", "`+1` is not a port")]
     fn other_texts_are_none(#[case] text: &str, #[case] problem: &str) {
         assert_eq!(text.parse::<Proxy>().unwrap_err().problem, problem);
+    }
+
+    fn soon() -> Instant {
+        clock::now() + Duration::from_secs(30)
     }
 
     /// A proxy that answers so, and what it was asked.
@@ -137,7 +145,7 @@ mod tests {
     async fn the_connection_begins_behind_the_answer() {
         let (proxy, asked) = answering(b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello\n").await;
         let dialer = StaticDialer::new(vec!["*:80=gw.test:81".parse().unwrap()]).through(Some(proxy));
-        let mut stream = dialer.dial("10.0.0.1", 80).await.unwrap().stream;
+        let mut stream = dialer.dial("10.0.0.1", 80, soon()).await.unwrap().stream;
         let mut text = String::new();
         stream.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "hello\n");
@@ -153,8 +161,19 @@ mod tests {
     async fn a_refusal_is_held_against_nobody(#[case] answer: &'static [u8], #[case] told: &str) {
         let (proxy, _asked) = answering(answer).await;
         let dialer = StaticDialer::default().through(Some(proxy));
-        match dialer.dial("10.0.0.1", 80).await.err().unwrap() {
+        match dialer.dial("10.0.0.1", 80, soon()).await.err().unwrap() {
             DialError::Unreachable(why) => assert!(why.contains(told), "{why}"),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_says_nothing_is_held_against_nobody() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = Proxy { host: "127.0.0.1".to_owned(), port: listener.local_addr().unwrap().port() };
+        let dialer = StaticDialer::default().through(Some(proxy));
+        match dialer.dial("10.0.0.1", 80, clock::now() + Duration::from_millis(20)).await.err().unwrap() {
+            DialError::Unreachable(why) => assert!(why.contains("in time"), "{why}"),
             other => panic!("{other}"),
         }
     }
@@ -166,6 +185,6 @@ mod tests {
         refusing.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let port = refusing.local_addr().unwrap().port();
         let dialer = StaticDialer::default().through(Some(Proxy { host: "127.0.0.1".to_owned(), port }));
-        assert!(matches!(dialer.dial("10.0.0.1", 80).await.err().unwrap(), DialError::Unreachable(_)));
+        assert!(matches!(dialer.dial("10.0.0.1", 80, soon()).await.err().unwrap(), DialError::Unreachable(_)));
     }
 }

@@ -19,6 +19,21 @@ pub enum DialError {
     /// Somebody is there and refuses.
     #[error("{0}")]
     Refused(std::io::Error),
+    /// Nobody at the address says anything in time.
+    #[error("timed out")]
+    TimedOut,
+}
+
+/// What comes in time of a part of the way that is ours and not the target's.
+///
+/// # Errors
+/// [`DialError::Unreachable`] with what did not.
+pub(super) async fn in_time<T>(
+    end: tokio::time::Instant,
+    what: impl Future<Output = T>,
+    why: impl FnOnce() -> String,
+) -> Result<T, DialError> {
+    tokio::time::timeout_at(end, what).await.map_err(|_| DialError::Unreachable(why()))
 }
 
 /// Host and port, the host without brackets.

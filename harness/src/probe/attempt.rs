@@ -11,12 +11,16 @@ use crate::log::ProbeError;
 
 /// A connection and who is at its other end, or why there is none.
 pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant) -> Result<Connection, ProbeError> {
-    match tokio::time::timeout_at(end, prober.dialer.dial(host, port)).await {
-        Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(DialError::Unreachable(error))) => Err(ProbeError::Unreachable(error)),
-        Ok(Err(DialError::NoRoute { to, why })) => Err(ProbeError::NoRoute { to, why: why.to_string() }),
-        Ok(Err(DialError::Refused(error))) => Err(ProbeError::ConnectRefused(error.to_string())),
-        Err(_) => Err(ProbeError::ConnectTimedOut),
+    prober.dialer.dial(host, port, end).await.map_err(undialled)
+}
+
+/// What it means that there is no connection.
+pub(super) fn undialled(error: DialError) -> ProbeError {
+    match error {
+        DialError::Unreachable(why) => ProbeError::Unreachable(why),
+        DialError::NoRoute { to, why } => ProbeError::NoRoute { to, why: why.to_string() },
+        DialError::Refused(why) => ProbeError::ConnectRefused(why.to_string()),
+        DialError::TimedOut => ProbeError::ConnectTimedOut,
     }
 }
 

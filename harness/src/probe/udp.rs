@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use futures::future;
 use tokio::net::UdpSocket;
+use tokio::time::Instant;
 
 use super::Prober;
+use super::attempt::undialled;
 use super::tcp::LONGEST_LINE;
 use crate::cluster::clock;
-use crate::cluster::dial::DialError;
 use crate::log::{EchoText, Exchange, ProbeError, UdpEnd};
 
 /// How many datagrams go out at most.
@@ -48,12 +49,7 @@ pub(super) async fn attempt(
     (single, flows): (bool, u32),
 ) -> Exchange {
     let end = clock::now() + prober.budget;
-    let opening = future::try_join_all((0..flows).map(|_| open(prober, host, port)));
-    let opened = match tokio::time::timeout_at(end, opening).await {
-        Ok(opened) => opened,
-        Err(_) => Err(ProbeError::ConnectTimedOut),
-    };
-    let sockets = match opened {
+    let sockets = match future::try_join_all((0..flows).map(|_| open(prober, host, port, end))).await {
         Ok(opened) => opened,
         Err(error) => {
             exchange.error = Some(error);
@@ -104,12 +100,8 @@ fn together(ends: Vec<Result<UdpEnd, ProbeError>>) -> Result<UdpEnd, ProbeError>
 }
 
 /// A socket that hears nobody but whom it sends to: answers from elsewhere are none.
-async fn open(prober: &Prober, host: &str, port: u16) -> Result<(UdpSocket, SocketAddr), ProbeError> {
-    let to = prober.dialer.datagrams(host, port).await.map_err(|error| match error {
-        DialError::Unreachable(why) => ProbeError::Unreachable(why),
-        DialError::NoRoute { to, why } => ProbeError::NoRoute { to, why: why.to_string() },
-        DialError::Refused(why) => ProbeError::ConnectRefused(why.to_string()),
-    })?;
+async fn open(prober: &Prober, host: &str, port: u16, end: Instant) -> Result<(UdpSocket, SocketAddr), ProbeError> {
+    let to = prober.dialer.datagrams(host, port, end).await.map_err(undialled)?;
     let ours = |error: io::Error| ProbeError::Unreachable(format!("{to}: {error}"));
     let any = match to {
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),

@@ -14,6 +14,7 @@ use gateproof::cluster::clock;
 use gateproof::cluster::dial::{Connection, DialError, Dialer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
 
 /// What the server does once a request has come.
 #[derive(Debug, Clone)]
@@ -123,7 +124,7 @@ impl BadServer {
 
 #[async_trait]
 impl Dialer for BadServer {
-    async fn dial(&self, _: &str, _: u16) -> Result<Connection, DialError> {
+    async fn dial(&self, _: &str, _: u16, _: Instant) -> Result<Connection, DialError> {
         let (client, server) = duplex(64 * 1024);
         let is_reset = Arc::<AtomicBool>::default();
         tokio::spawn(self.clone().serve(server, Arc::clone(&is_reset)));
