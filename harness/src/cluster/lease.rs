@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::OwnedMutexGuard;
@@ -29,7 +31,8 @@ const ALIVE: &str = "run";
 const LASTS: Duration = Duration::from_secs(40);
 /// How often it is renewed.
 const RENEWED: Duration = Duration::from_secs(10);
-/// How long one renewal may go without an answer, and how soon the next is tried then: several find room before the Lease is over.
+/// How long a renewal goes without an answer until the next is tried beside it, and how soon after a bad one: several find room before the
+/// Lease is over.
 const RENEWAL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
 /// How many times as long others of the same run are waited for.
 const OWN_PATIENCE: u32 = 4;
@@ -398,20 +401,28 @@ fn is_gone(reply: &Reply) -> bool {
 }
 
 async fn renew(api: Api, path: String, uid: String, lost: Lost) {
-    let (mut pause, path_of_patch) = (RENEWED, patched(&path));
-    loop {
-        clock::until(clock::now() + pause).await;
+    let path_of_patch = patched(&path);
+    let ask = || {
         let patch = json!({"metadata": {"uid": uid}, "spec": {"renewTime": clock::micro_date()}});
-        let renewing = api.call(Method::PATCH, &path_of_patch, Some(MERGE), patch.to_string().into_bytes());
-        pause = match tokio::time::timeout(RENEWAL.0, renewing).await {
-            Ok(Ok(reply)) if reply.code < 300 => RENEWED,
-            // What is gone is nobody's to renew.
-            Ok(Ok(reply)) if is_gone(&reply) || is_another(&reply) => {
-                lost.tell(&path);
-                return;
+        api.call(Method::PATCH, &path_of_patch, Some(MERGE), patch.to_string().into_bytes())
+    };
+    loop {
+        clock::until(clock::now() + RENEWED).await;
+        // What is not answered yet is not taken back: the API server may be slow and no more.
+        let mut asked = FuturesUnordered::new();
+        loop {
+            asked.push(ask());
+            match tokio::time::timeout(RENEWAL.0, asked.next()).await {
+                Ok(Some(Ok(reply))) if reply.code < 300 => break,
+                // What is gone is nobody's to renew.
+                Ok(Some(Ok(reply))) if is_gone(&reply) || is_another(&reply) => {
+                    lost.tell(&path);
+                    return;
+                }
+                Ok(_) => clock::until(clock::now() + RENEWAL.1).await,
+                Err(_) => {}
             }
-            Ok(Ok(_) | Err(_)) | Err(_) => RENEWAL.1,
-        };
+        }
     }
 }
 

@@ -45,6 +45,28 @@ async fn a_few_lost_renewals_lose_no_lease(#[case] code: Option<u16>) {
     assert!(lost.why.get().is_none() && !lost.told.is_cancelled());
 }
 
+/// An API server that takes longer for each than until the next is tried.
+#[tokio::test(start_paused = true)]
+async fn a_slow_api_server_loses_no_lease() {
+    let (sender, mut renewed) = mpsc::unbounded_channel();
+    let service = tower::service_fn(move |_: Request<KubeBody>| {
+        let sender = sender.clone();
+        async move {
+            clock::until(clock::now() + Duration::from_secs(12)).await;
+            sender.send(clock::now()).unwrap();
+            Ok::<_, std::convert::Infallible>(Response::new(Full::new(Bytes::from_static(b"{}"))))
+        }
+    });
+    let began = clock::now();
+    let api = Api::new(kube::Client::new(service, "default"));
+    let renewal = renew(api, "/lease".to_owned(), "u".to_owned(), Lost::default());
+    let _renewal = AbortOnDropHandle::new(tokio::spawn(renewal));
+    let first = tokio::time::timeout(LASTS, renewed.recv()).await.unwrap().unwrap();
+    assert_eq!(first - began, RENEWED + Duration::from_secs(12));
+    let second = tokio::time::timeout(LASTS, renewed.recv()).await.unwrap().unwrap();
+    assert_eq!(second - first, RENEWED + Duration::from_secs(12));
+}
+
 const NOT_FOUND: &str = r#"{"reason": "NotFound"}"#;
 const ANOTHER: &str =
     r#"{"reason": "Conflict", "message": "Precondition failed: UID in precondition: u, UID in object meta: v"}"#;

@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -14,7 +16,7 @@ use crate::log::{Body, Scope};
 /// The first pause between two questions whether it is back, and the longest. Far below every budget, which grow by what is
 /// logged between them.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// How long one such question may take.
+/// How long a question goes without an answer until the next is asked beside it. A server that is only slow would begin anew with each.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What all callers of one API server know of its absence.
@@ -49,11 +51,14 @@ impl Reach {
         };
         let mut logged = asked;
         let mut pause = Backoff::new(PAUSES.0, PAUSES.1);
+        let mut questions = FuturesUnordered::new();
         while present.is_none_or(|present| present < asked) {
             if self.is_lost() {
                 return None;
             }
-            if tokio::time::timeout(PATIENCE, answers()).await.unwrap_or(false) {
+            questions.push(answers());
+            let answered = tokio::time::timeout(PATIENCE, questions.next()).await;
+            if answered == Ok(Some(true)) {
                 *present = Some(clock::now());
                 break;
             }
@@ -65,7 +70,9 @@ impl Reach {
                 self.lost.cancel();
                 return None;
             }
-            clock::until(now + pause.step(Duration::ZERO)).await;
+            if answered.is_ok() {
+                clock::until(now + pause.step(Duration::ZERO)).await;
+            }
         }
         Some(clock::now() - asked)
     }
@@ -125,6 +132,24 @@ mod tests {
         assert!(reach.is_lost());
         let away: u64 = unreachable(&log).iter().sum();
         assert!((10_000_000..13_000_000).contains(&away), "{away}");
+    }
+
+    /// Whoever is asked anew before there is an answer never has one.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_only_slow_is_not_lost() {
+        let log = Arc::new(LogWriter::start(None).unwrap());
+        let reach = Reach::default();
+        reach.watch(Arc::clone(&log), Duration::from_secs(60));
+        let slowly = || async {
+            clock::until(clock::now() + Duration::from_secs(7)).await;
+            true
+        };
+        let waited = reach.back(slowly).await.unwrap();
+        assert_eq!(waited.as_secs(), 7);
+        assert!(!reach.is_lost());
+        // Budgets grow while it is asked.
+        let logged = unreachable(&log);
+        assert!(logged.len() == 3 && logged.iter().all(|by| *by <= 2_100_000), "{logged:?}");
     }
 
     #[tokio::test]

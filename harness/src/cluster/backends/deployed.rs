@@ -116,7 +116,13 @@ impl Deploying {
                 variable(TOKEN_VARIABLE, &self.run_token),
             ],
             "ports": [{"containerPort": port, "protocol": decl.protocol.carrier()}, {"containerPort": JOURNAL_PORT}],
-            "readinessProbe": {"tcpSocket": {"port": JOURNAL_PORT}, "periodSeconds": 1},
+            // Soon ready, and not taken out of service again because the node is busy.
+            "readinessProbe": {
+                "tcpSocket": {"port": JOURNAL_PORT},
+                "periodSeconds": 1,
+                "timeoutSeconds": 5,
+                "failureThreshold": 12,
+            },
             "securityContext": {
                 "allowPrivilegeEscalation": false,
                 "capabilities": {"drop": ["ALL"]},
