@@ -18,8 +18,8 @@ metadata:
   labels: {app.kubernetes.io/name: gateproof, app.kubernetes.io/instance: {{ .root.Release.Name | quote }}}
 spec:
   restartPolicy: Never
-  {{- with .prune }}
-  terminationGracePeriodSeconds: 120 # what is ended cleans up
+  {{- if .token }}
+  terminationGracePeriodSeconds: 600 # what is ended cleans up, and Gateways may take minutes to go
   {{- end }}
   serviceAccountName: {{ if .token }}{{ include "gateproof.account" .root | quote }}{{ else }}default{{ end }}
   automountServiceAccountToken: {{ .token }}
