@@ -95,7 +95,7 @@ impl<'a> Env<'a> {
         let timing = &self.context.timing;
         match self.optional() {
             Some(optional) if level < Level::Must => Deadline::new(now, timing.converge.min(optional), Duration::ZERO),
-            _ if self.opens() => {
+            _ if self.opens() || self.is_first_answer() => {
                 let opened = timing.converge.max(self.slowest_settle.min(timing.opened));
                 Deadline::new(now, opened, timing.grace)
             }
@@ -114,6 +114,19 @@ impl<'a> Env<'a> {
             Verb::Patch(patch) => listens(&patch.target.kind),
             _ => false,
         })
+    }
+
+    /// Whether an answer is asked of a listener of a Gateway of the scenario's own which no probe before was to have, or not the last one: its
+    /// port may be opened by whatever it has lacked, such as a certificate, in turn with those of all other Gateways.
+    fn is_first_answer(&self) -> bool {
+        let Verb::Probe(probe) = &self.step.verb else { return false };
+        let before = self.scenario.steps.iter().filter(|step| step.index < self.step.index);
+        let mut there = before.rev().filter_map(|step| match &step.verb {
+            Verb::Probe(other) if other.target == probe.target => Some(other),
+            _ => None,
+        });
+        let is_asked = !probe.target.gateway.pool && !probe.answer.is_silence();
+        is_asked && there.next().is_none_or(|last| last.answer.is_silence())
     }
 
     /// How long a watch lasts.

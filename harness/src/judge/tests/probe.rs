@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::driver::*;
 use crate::judge::Context;
 use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile};
-use crate::scenario::{Answer, HeaderTest, Probe, Seen, Share};
+use crate::scenario::{Answer, HeaderTest, ObjectRef, Probe, ProbeTarget, Seen, Share};
 
 fn probing(probe: Probe) -> Play {
     Play::new(scenario(vec![asks(probe)]))
@@ -137,7 +137,7 @@ fn nothing_answers_without_an_address(#[case] addresses: Value, #[case] answer: 
     let mut own = pool_gateway();
     own["metadata"] = json!({"name": "own", "namespace": NS, "uid": "uid-route", "generation": 1});
     own["status"]["addresses"] = addresses;
-    let target = crate::scenario::ProbeTarget { gateway: object("Gateway", "own"), listener: None, of: None };
+    let target = ProbeTarget { gateway: object("Gateway", "own"), listener: None, of: None };
     let steps = vec![apply(vec![own.clone()]), asks(Probe { target, unprogrammed: true, ..get(answer) })];
     let mut play = Play::new(scenario(steps)).writes(move |_, _| (admitted(1), vec![(5, modified(&own))]));
     let verdict = play.run();
@@ -160,7 +160,7 @@ fn an_address_that_comes_later_is_not_held_against_who_is_silent(
     own["status"]["addresses"] = json!([]);
     let mut there = own.clone();
     there["status"]["addresses"] = json!([{"type": "IPAddress", "value": "10.0.0.2"}]);
-    let target = crate::scenario::ProbeTarget { gateway: object("Gateway", "own"), listener: None, of: None };
+    let target = ProbeTarget { gateway: object("Gateway", "own"), listener: None, of: None };
     let probe = Probe { target, unprogrammed: true, ..get(Answer::NoAnswer) };
     let context = Context { timing: Timing::of(TimingProfile::Real), ..context() };
     let mut play = Play::under(scenario(vec![apply(vec![own.clone()]), asks(probe)]), context)
@@ -551,6 +551,44 @@ fn what_opens_ports_has_as_long_as_others_took(
     });
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+}
+
+/// A port is opened by a certificate, too, that its listener had lacked; once it has answered it is open.
+#[rstest]
+#[case::had_lacked_something(Answer::NoAnswer, false, Outcome::Passed)]
+#[case::had_lacked_a_certificate(Answer::NoCertificate, false, Outcome::Passed)]
+#[case::answers(status(&[404]), false, Outcome::Late)]
+#[case::of_the_pool(Answer::NoAnswer, true, Outcome::Late)]
+fn what_a_listener_had_lacked_opens_its_port(#[case] first: Answer, #[case] pool: bool, #[case] outcome: Outcome) {
+    let context =
+        Context { timing: Timing::of(TimingProfile::Real), slowest_settle: Duration::from_secs(55), ..context() };
+    let is_answered = !first.is_silence();
+    let probe = |answer| {
+        let target = ProbeTarget { gateway: ObjectRef { pool, ..gateway_ref() }, listener: None, of: None };
+        asks(Probe { target, ..get(answer) })
+    };
+    let steps = vec![probe(first), apply(vec![route(&["http"])]), probe(backend("echo"))];
+    let mut play = Play::under(scenario(steps), context).probes(move |at, _, _| match at.0 {
+        45_000_000.. => Back::Echo("echo-pod"),
+        _ if is_answered => Back::Status(404),
+        _ => Back::Error(ProbeError::ConnectRefused(String::new())),
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+}
+
+/// Who is to be silent has been, or never was: nothing has to be opened for it.
+#[test]
+fn silence_is_waited_for_no_longer_at_a_listener_of_its_own() {
+    let timing = Timing::of(TimingProfile::Real);
+    let context = Context { timing, slowest_settle: Duration::from_secs(55), ..context() };
+    let target = ProbeTarget { gateway: ObjectRef { pool: false, ..gateway_ref() }, listener: None, of: None };
+    let steps = vec![asks(Probe { target, ..get(Answer::NoAnswer) })];
+    let mut play = Play::under(scenario(steps), context).probes(move |at, _, _| match at.0 {
+        45_000_000.. => Back::Error(ProbeError::ConnectRefused(String::new())),
+        _ => Back::Echo("echo-pod"),
+    });
+    assert_eq!(play.run().outcome, Outcome::Late);
 }
 
 fn gateway_object() -> Value {
