@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gateproof_report::record::{Finding, Severity, Stage};
+use serde_json::Value;
 
 use super::action::{Action, Context, Next};
 use super::deadline::Deadline;
@@ -61,6 +62,22 @@ impl<'a> Env<'a> {
         let entries = self.scenario.dialect.entries();
         let has_none = |object| entries.is_none_or(|entries| entries.addresses.list(object).is_empty());
         self.history.versions(gateway).iter().all(|version| has_none(&version.object))
+    }
+
+    /// Whether the scenario has made an object and not waited for its status yet.
+    pub(super) fn is_new(&self, object: &ObjectRef) -> bool {
+        let is_it = |manifest: &Value| {
+            let metadata = &manifest["metadata"];
+            manifest["kind"] == *object.kind
+                && metadata["name"] == *object.name
+                && metadata["namespace"].as_str() == object.namespace.as_deref()
+        };
+        let before = self.scenario.steps.iter().filter(|step| step.index < self.step.index);
+        before.rev().find_map(|step| match &step.verb {
+            Verb::Settle(settle) => settle.subjects.iter().any(|subject| subject.subject == *object).then_some(false),
+            Verb::Apply(apply) => apply.objects.iter().any(is_it).then_some(true),
+            _ => None,
+        }) == Some(true)
     }
 
     /// How long a hold lasts that says no time of its own.

@@ -71,8 +71,7 @@ impl Settling {
     pub(super) fn new(ends: Vec<(Option<usize>, Settle)>, now: Elapsed, env: &Env<'_>) -> Settling {
         let timing = &env.context.timing;
         let subjects = ends.iter().flat_map(|(_, settle)| &settle.subjects);
-        let budget =
-            subjects.map(|subject| budget(subject, &env.scenario.dialect, timing)).max().unwrap_or(timing.route);
+        let budget = subjects.map(|subject| budget(subject, env)).max().unwrap_or(timing.route);
         let ends = ends
             .into_iter()
             .map(|(ending, settle)| End {
@@ -413,10 +412,15 @@ fn stage_of(miss: &Miss) -> &'static str {
     if miss.stale { "observed" } else { "programmed" }
 }
 
-/// The budget of a subject by its kind. Listeners have one of their own unless what they are of is asked about too.
-fn budget(subject: &SubjectExpectation, dialect: &Dialect, timing: &Timing) -> Duration {
+/// The budget of a subject by its kind. Listeners have one of their own, unless what they are of is asked about too, or has only been made and
+/// may wait for machines (zero in logs of before that was so).
+fn budget(subject: &SubjectExpectation, env: &Env<'_>) -> Duration {
+    let (dialect, timing) = (&env.scenario.dialect, &env.context.timing);
     match dialect.settles(&subject.subject.kind) {
-        Settles::Entry if subject.conditions.is_empty() && !subject.listeners.is_empty() => timing.listener,
+        Settles::Entry if subject.conditions.is_empty() && !subject.listeners.is_empty() => {
+            let made = if env.is_new(&subject.subject) { timing.gateway.min(timing.opened) } else { Duration::ZERO };
+            timing.listener.max(made)
+        }
         _ => budget_of(&subject.subject.kind, dialect, timing),
     }
 }

@@ -6,7 +6,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::driver::*;
-use crate::log::Body;
+use crate::judge::Context;
+use crate::log::{Body, Timing, TimingProfile};
 use crate::scenario::{
     ConditionExpectation, FieldExpectation, FieldTest, Level, ListenerExpectation, MessageExpectation,
     ParentExpectation, Parents, Settle, Verb,
@@ -469,6 +470,43 @@ fn gateway(status: Value, change: impl FnOnce(&mut crate::scenario::SubjectExpec
     let verdict = play.run();
     let parts = verdict.findings.iter().map(|f| f.expectation.replace("steps[1].settle.Gateway/own.", "")).collect();
     (verdict.outcome, parts)
+}
+
+/// A Gateway that has only been made waits for machines, whatever part of its status is asked for; one that was there does not.
+#[rstest]
+#[case::made(180, false, Outcome::Passed)]
+#[case::made_in_old_logs(0, false, Outcome::Late)]
+#[case::was_there(180, true, Outcome::Late)]
+fn listeners_of_a_gateway_that_was_only_made_have_its_time(
+    #[case] opened: u64,
+    #[case] was_there: bool,
+    #[case] outcome: Outcome,
+) {
+    let timing = Timing { opened: Duration::from_secs(opened), ..Timing::of(TimingProfile::Real) };
+    let listener = |status: &str| {
+        let conditions = [condition(&format!("Programmed={status}"), 1)];
+        own_gateway(json!({"listeners": [{"name": "http", "conditions": conditions}]}))
+    };
+    let asked = |status: &str| {
+        let conditions = IndexMap::from([expect(&format!("Programmed={status}"))]);
+        let expected = ListenerExpectation { conditions, attached_routes: None, supported_kinds: None };
+        let mut subject = subject(object("Gateway", "own"), &[]);
+        subject.listeners.insert("http".to_owned(), expected);
+        settle(vec![subject])
+    };
+    let mut steps = vec![apply(vec![own_gateway(json!({}))])];
+    let (mut versions, mut after) = (Vec::new(), 0);
+    if was_there {
+        steps.push(asked("False"));
+        versions.push((10, modified(&listener("False/Pending"))));
+        after = 1_000;
+    }
+    steps.push(asked("True"));
+    versions.push((after + 75_000, modified(&listener("True/Programmed"))));
+    let mut play = Play::under(scenario(steps), Context { timing, ..context() })
+        .writes(move |_, _| (admitted(1), versions.clone()));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
 }
 
 #[test]
