@@ -246,10 +246,13 @@ fn not_connected(to: SocketAddr, error: std::io::Error) -> DialError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use std::io::ErrorKind;
+    use std::time::Duration;
 
     use rstest::rstest;
+    use tokio::net::TcpSocket;
 
     use super::*;
+    use crate::cluster::clock;
 
     #[rstest]
     #[case("*:*=127.0.0.1:*", "10.0.0.1", 80, Some(("127.0.0.1", 80)))]
@@ -285,6 +288,25 @@ mod tests {
         assert_eq!(dialer.map("x", 80), ("one".to_owned(), 1));
         assert_eq!(dialer.map("x", 81), ("two".to_owned(), 2));
         assert_eq!(StaticDialer::default().map("x", 81), ("x".to_owned(), 81));
+    }
+
+    /// Whoever neither takes nor refuses a connection is silent, and that is no fault of our way there.
+    #[tokio::test]
+    async fn who_says_nothing_when_called_has_timed_out() {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let soon = || clock::now() + Duration::from_millis(100);
+        // Nobody accepts, so there is room for a few.
+        let mut waiting = Vec::new();
+        let refused = loop {
+            match StaticDialer::default().dial("127.0.0.1", port, soon()).await {
+                Ok(connection) if waiting.len() < 100 => waiting.push(connection),
+                other => break other.err(),
+            }
+        };
+        assert!(matches!(refused, Some(DialError::TimedOut)), "{refused:?}");
     }
 
     #[rstest]
