@@ -64,6 +64,12 @@ impl<'a> Env<'a> {
         self.history.versions(gateway).iter().all(|version| has_none(&version.object))
     }
 
+    /// The steps before this one.
+    fn before(&self) -> impl DoubleEndedIterator<Item = &'a Step> {
+        let at = self.step.index;
+        self.scenario.steps.iter().filter(move |step| step.index < at)
+    }
+
     /// Whether the scenario has made an object and not waited for its status yet.
     pub(super) fn is_new(&self, object: &ObjectRef) -> bool {
         let is_it = |manifest: &Value| {
@@ -72,12 +78,9 @@ impl<'a> Env<'a> {
                 && metadata["name"] == *object.name
                 && metadata["namespace"].as_str() == object.namespace.as_deref()
         };
-        let before = self.scenario.steps.iter().filter(|step| step.index < self.step.index);
-        before.rev().find_map(|step| match &step.verb {
-            Verb::Settle(settle) => settle.subjects.iter().any(|subject| subject.subject == *object).then_some(false),
-            Verb::Apply(apply) => apply.objects.iter().any(is_it).then_some(true),
-            _ => None,
-        }) == Some(true)
+        let is_made = |step: &Step| matches!(&step.verb, Verb::Apply(apply) if apply.objects.iter().any(is_it));
+        let is_waited_for = |step: &Step| matches!(&step.verb, Verb::Settle(settle) if settle.subjects.iter().any(|one| one.subject == *object));
+        self.before().any(is_made) && !self.before().any(is_waited_for)
     }
 
     /// How long a hold lasts that says no time of its own.
@@ -124,8 +127,7 @@ impl<'a> Env<'a> {
     /// Gateways of the run, and a status that says so already does not wait for them.
     fn opens(&self) -> bool {
         let listens = |kind: &str| self.listens(kind);
-        let before = self.scenario.steps.iter().filter(|step| step.index < self.step.index);
-        let since = before.rev().take_while(|step| !matches!(step.verb, Verb::Probe(_)));
+        let since = self.before().rev().take_while(|step| !matches!(step.verb, Verb::Probe(_)));
         since.into_iter().any(|step| match &step.verb {
             Verb::Apply(apply) => apply.objects.iter().any(|object| object["kind"].as_str().is_some_and(listens)),
             Verb::Patch(patch) => listens(&patch.target.kind),
@@ -137,8 +139,7 @@ impl<'a> Env<'a> {
     /// port may be opened by whatever it has lacked, such as a certificate, in turn with those of all other Gateways.
     fn is_first_answer(&self) -> bool {
         let Verb::Probe(probe) = &self.step.verb else { return false };
-        let before = self.scenario.steps.iter().filter(|step| step.index < self.step.index);
-        let mut there = before.rev().filter_map(|step| match &step.verb {
+        let mut there = self.before().rev().filter_map(|step| match &step.verb {
             Verb::Probe(other) if other.target == probe.target => Some(other),
             _ => None,
         });

@@ -498,6 +498,8 @@ fn listeners_of_a_gateway_that_was_only_made_have_its_time(
     let (mut versions, mut after) = (Vec::new(), 0);
     if was_there {
         steps.push(asked("False"));
+        // It is no newer for being written again.
+        steps.push(apply(vec![own_gateway(json!({}))]));
         versions.push((10, modified(&listener("False/Pending"))));
         after = 1_000;
     }
