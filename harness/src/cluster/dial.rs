@@ -18,7 +18,7 @@ use super::way::{halves, in_time};
 #[async_trait]
 pub trait Dialer: Send + Sync {
     /// Connects to the address and port that the target's status names, until `end` at the latest. Where it is our own way there that
-    /// takes longer, such as a proxy or the API server, nothing is known of the target: [`DialError::Unreachable`].
+    /// takes longer, such as a proxy or the API server, nothing is known of the target: [`DialError::Hindered`].
     async fn dial(&self, host: &str, port: u16, end: Instant) -> Result<Connection, DialError>;
 
     /// Where datagrams for the address and port are to be sent. Most ways carry streams alone.
@@ -169,10 +169,9 @@ impl Dialer for StaticDialer {
     async fn dial(&self, host: &str, port: u16, end: Instant) -> Result<Connection, DialError> {
         let (host, port) = self.map(host, port);
         let Some(proxy) = &self.proxy else { return straight(&host, port, end).await.map(Connection::of) };
-        let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(format!("the proxy {proxy}: {error}"));
         let stream = match straight(&proxy.host, proxy.port, end).await {
             // Whoever refuses here is not the target.
-            Err(error) => return Err(unreachable(&error)),
+            Err(error) => return Err(DialError::Hindered(format!("the proxy {proxy}: {error}"))),
             Ok(stream) => stream,
         };
         let tunnel = proxy.tunnel(stream, &host, port);
@@ -319,7 +318,7 @@ mod tests {
         let told = match not_connected("10.0.0.1:80".parse().unwrap(), kind.into()) {
             DialError::Refused(_) => "refused",
             DialError::NoRoute { .. } => "no route",
-            DialError::Unreachable(_) => "ours",
+            DialError::Unreachable(_) | DialError::Hindered(_) => "ours",
             DialError::TimedOut => "silent",
         };
         assert_eq!(told, meaning);

@@ -141,7 +141,7 @@ impl PortForward {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &backing.namespace);
         let forwarder = pods.portforward(&backing.pod, &[backing.port]).await.map_err(|error| {
             let place = format!("port {} of Pod {}/{}", backing.port, backing.namespace, backing.pod);
-            DialError::Unreachable(format!("the API server forwards nothing to {place}: {}", chain(&error)))
+            DialError::Hindered(format!("the API server forwards nothing to {place}: {}", chain(&error)))
         })?;
         let stream = Forwarded::new(forwarder, backing.port);
         let stream = stream.ok_or_else(|| DialError::Unreachable("the port-forward has no such port".to_owned()))?;
@@ -185,10 +185,10 @@ where
         let mut trouble = self.trouble.clone();
         tokio::select! {
             biased;
-            ready = self.store.wait_until_ready() => ready.map_err(|error| DialError::Unreachable(error.to_string()))?,
+            ready = self.store.wait_until_ready() => ready.map_err(|error| DialError::Hindered(error.to_string()))?,
             told = trouble.wait_for(Option::is_some) => {
                 let told = told.ok().and_then(|told| told.clone()).unwrap_or_default();
-                return Err(DialError::Unreachable(told));
+                return Err(DialError::Hindered(told));
             }
         }
         Ok(self.store.state())
@@ -215,7 +215,7 @@ mod tests {
         kinds.add("gateway.networking.k8s.io", "v1", "Gateway", "gateways", true);
         let dialer = PortForward::start(Client::new(silent, "default"), Behind::Address, &kinds).unwrap();
         match dialer.dial("10.0.0.1", 80, clock::now() + Duration::from_millis(20)).await.err().unwrap() {
-            DialError::Unreachable(why) => assert_eq!(why, "no port-forward to 10.0.0.1:80 in time"),
+            DialError::Hindered(why) => assert_eq!(why, "no port-forward to 10.0.0.1:80 in time"),
             other => panic!("{other}"),
         }
     }

@@ -173,7 +173,7 @@ mod tests {
         let proxy = Proxy { host: "127.0.0.1".to_owned(), port: listener.local_addr().unwrap().port() };
         let dialer = StaticDialer::default().through(Some(proxy));
         match dialer.dial("10.0.0.1", 80, clock::now() + Duration::from_millis(20)).await.err().unwrap() {
-            DialError::Unreachable(why) => assert!(why.contains("in time"), "{why}"),
+            DialError::Hindered(why) => assert!(why.contains("in time"), "{why}"),
             other => panic!("{other}"),
         }
     }
@@ -185,6 +185,6 @@ mod tests {
         refusing.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let port = refusing.local_addr().unwrap().port();
         let dialer = StaticDialer::default().through(Some(Proxy { host: "127.0.0.1".to_owned(), port }));
-        assert!(matches!(dialer.dial("10.0.0.1", 80, soon()).await.err().unwrap(), DialError::Unreachable(_)));
+        assert!(matches!(dialer.dial("10.0.0.1", 80, soon()).await.err().unwrap(), DialError::Hindered(_)));
     }
 }

@@ -8,6 +8,9 @@ pub enum DialError {
     /// There is no way to the address: not the target's fault.
     #[error("{0}")]
     Unreachable(String),
+    /// A part of the way that is the harness's own failed, or was not there in time: whatever is at its other end.
+    #[error("{0}")]
+    Hindered(String),
     /// The network knows no route to it.
     #[error("{to}: {why}")]
     NoRoute {
@@ -27,13 +30,13 @@ pub enum DialError {
 /// What comes in time of a part of the way that is ours and not the target's.
 ///
 /// # Errors
-/// [`DialError::Unreachable`] with what did not.
+/// [`DialError::Hindered`] with what did not.
 pub(super) async fn in_time<T>(
     end: tokio::time::Instant,
     what: impl Future<Output = T>,
     why: impl FnOnce() -> String,
 ) -> Result<T, DialError> {
-    tokio::time::timeout_at(end, what).await.map_err(|_| DialError::Unreachable(why()))
+    tokio::time::timeout_at(end, what).await.map_err(|_| DialError::Hindered(why()))
 }
 
 /// Host and port, the host without brackets.

@@ -29,7 +29,7 @@ pub(super) fn compare(
     bindings: &Bindings,
 ) -> Vec<Miss> {
     let mut check = Check { prefix, bindings, level, misses: Vec::new() };
-    if let Some(ProbeError::Unreachable(why) | ProbeError::NoRoute { why, .. }) = &exchange.error {
+    if let Some(why) = exchange.error.as_ref().and_then(ProbeError::no_way) {
         let miss = check.miss("", level, "an answer".to_owned(), format!("there is no way to the address: {why}"));
         miss.blind = true;
         return check.misses;
@@ -445,7 +445,9 @@ pub(super) fn in_words(exchange: &Exchange, bindings: &Bindings) -> String {
         None => String::new(),
     };
     let why = match &exchange.error {
-        Some(ProbeError::Unreachable(why) | ProbeError::NoRoute { why, .. }) => format!("no way to the address: {why}"),
+        Some(ProbeError::Unreachable(why) | ProbeError::Hindered(why) | ProbeError::NoRoute { why, .. }) => {
+            format!("no way to the address: {why}")
+        }
         Some(ProbeError::ConnectRefused(why)) => format!("the connection was refused: {why}"),
         Some(ProbeError::ConnectTimedOut) => "connecting timed out".to_owned(),
         Some(ProbeError::Handshake(why)) => format!("the TLS handshake failed: {why}"),

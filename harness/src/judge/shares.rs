@@ -138,8 +138,8 @@ impl Sharing {
         }
         self.attempt += 1;
         self.owed = self.owed.saturating_sub(1);
-        if let Some(ProbeError::Unreachable(why) | ProbeError::NoRoute { why, .. }) = &exchange.error {
-            self.unreachable = Some(why.clone());
+        if let Some(why) = exchange.error.as_ref().and_then(ProbeError::no_way) {
+            self.unreachable = Some(why.to_owned());
         }
         let part = share_of(exchange, &self.parts, env.bindings);
         let may_be_copied = self.copies.as_mut().is_some_and(|copies| copies.answered(exchange));

@@ -285,7 +285,9 @@ fn end(exchange: &Exchange, bindings: &Bindings) -> (String, bool) {
         (None, Some(ProbeError::Handshake(_))) => "no handshake",
         (None, Some(ProbeError::Broken(_))) => "broken off",
         (None, Some(ProbeError::Malformed(_))) => "malformed",
-        (None, Some(ProbeError::Unreachable(_) | ProbeError::NoRoute { .. })) => "no way to the address",
+        (None, Some(ProbeError::Unreachable(_) | ProbeError::Hindered(_) | ProbeError::NoRoute { .. })) => {
+            "no way to the address"
+        }
         (None, None) => "no answer",
     };
     (words.to_owned(), true)

@@ -458,6 +458,9 @@ pub enum UdpEnd {
 pub enum ProbeError {
     /// The dialer has no way to the address, or the address is not one: never the target's fault.
     Unreachable(String),
+    /// A part of the way that is the harness's own failed, or was not there in time. It says nothing of the target, not even where
+    /// its Gateway is gone.
+    Hindered(String),
     /// There is no route to the address, says the network. It says so of a port that nobody serves too, so it is an answer where
     /// another port of the address answers.
     NoRoute {
@@ -478,4 +481,19 @@ pub enum ProbeError {
     Malformed(String),
     /// No whole answer within the budget.
     TimedOut,
+}
+
+impl ProbeError {
+    /// Why there was no way to the address, if that is why there is no answer.
+    pub fn no_way(&self) -> Option<&str> {
+        match self {
+            ProbeError::Unreachable(why) | ProbeError::Hindered(why) | ProbeError::NoRoute { why, .. } => Some(why),
+            ProbeError::ConnectRefused(_)
+            | ProbeError::ConnectTimedOut
+            | ProbeError::Handshake(_)
+            | ProbeError::Broken(_)
+            | ProbeError::Malformed(_)
+            | ProbeError::TimedOut => None,
+        }
+    }
 }

@@ -18,6 +18,7 @@ pub(super) async fn connect(prober: &Prober, host: &str, port: u16, end: Instant
 pub(super) fn undialled(error: DialError) -> ProbeError {
     match error {
         DialError::Unreachable(why) => ProbeError::Unreachable(why),
+        DialError::Hindered(why) => ProbeError::Hindered(why),
         DialError::NoRoute { to, why } => ProbeError::NoRoute { to, why: why.to_string() },
         DialError::Refused(why) => ProbeError::ConnectRefused(why.to_string()),
         DialError::TimedOut => ProbeError::ConnectTimedOut,
@@ -62,7 +63,7 @@ pub(super) fn of_connection(error: &(dyn Error + 'static)) -> Option<ProbeError>
     while let Some(error) = cause {
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
             if let Some(lost) = io.get_ref().and_then(|inner| inner.downcast_ref::<WayLost>()) {
-                return Some(ProbeError::Unreachable(lost.to_string()));
+                return Some(ProbeError::Hindered(lost.to_string()));
             }
             if io.kind() == ErrorKind::ConnectionRefused {
                 return Some(ProbeError::ConnectRefused(io.to_string()));

@@ -397,7 +397,7 @@ impl fmt::Display for Preflight {
 /// Why a connection did not come about; `None` if one did.
 fn unreached(error: &ProbeError) -> Option<String> {
     match error {
-        ProbeError::Unreachable(why) => Some(why.clone()),
+        ProbeError::Unreachable(why) | ProbeError::Hindered(why) => Some(why.clone()),
         ProbeError::NoRoute { to, why } => Some(format!("{to}: {why}")),
         ProbeError::ConnectRefused(why) => Some(format!("refused: {why}")),
         ProbeError::ConnectTimedOut => Some("nobody answered in time".to_owned()),

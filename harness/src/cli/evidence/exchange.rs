@@ -165,6 +165,7 @@ fn pod(echo: Option<&EchoText>) -> String {
 fn failure(error: &ProbeError) -> (&'static str, &str) {
     match error {
         ProbeError::Unreachable(why) => ("unreachable", why),
+        ProbeError::Hindered(why) => ("hindered", why),
         ProbeError::NoRoute { why, .. } => ("no route", why),
         ProbeError::ConnectRefused(why) => ("refused", why),
         ProbeError::ConnectTimedOut => ("no connection in time", ""),

@@ -40,15 +40,18 @@ fn meaning(told: Option<String>) -> Error {
     let Some(text) = told else {
         return Error::other(WayLost("the port-forward broke on its way through the API server".to_owned()));
     };
-    // Runtimes tell the error of the operating system as text alone.
+    // Runtimes tell the error of the operating system as text alone. Whatever else they tell is their own trouble, such as a node that
+    // is too busy to look into the Pod.
     let kinds = [
         ("connection refused", ErrorKind::ConnectionRefused),
         ("connection reset", ErrorKind::ConnectionReset),
         ("broken pipe", ErrorKind::BrokenPipe),
     ];
     let lower = text.to_lowercase();
-    let kind = kinds.into_iter().find(|(words, _)| lower.contains(words)).map_or(ErrorKind::Other, |(_, kind)| kind);
-    Error::new(kind, text)
+    match kinds.into_iter().find(|(words, _)| lower.contains(words)) {
+        Some((_, kind)) => Error::new(kind, text),
+        None => Error::other(WayLost(format!("the port-forward broke: {text}"))),
+    }
 }
 
 impl Drop for Forwarded {
@@ -98,12 +101,12 @@ mod tests {
     #[case::refused(Some("dial tcp4 127.0.0.1:80: connect: connection refused"), ErrorKind::ConnectionRefused)]
     #[case::refused_here(Some("Connection refused (os error 111)"), ErrorKind::ConnectionRefused)]
     #[case::reset(Some("read: connection reset by peer"), ErrorKind::ConnectionReset)]
-    #[case::other(Some("container not running"), ErrorKind::Other)]
+    #[case::trouble_of_the_runtime(Some("failed to execute portforward: context deadline exceeded"), ErrorKind::Other)]
     #[case::lost(None, ErrorKind::Other)]
     fn what_is_told_becomes_an_error(#[case] told: Option<&str>, #[case] kind: ErrorKind) {
         let error = meaning(told.map(str::to_owned));
         assert_eq!(error.kind(), kind);
         let is_lost = error.get_ref().is_some_and(|inner| inner.is::<WayLost>());
-        assert_eq!(is_lost, told.is_none());
+        assert_eq!(is_lost, kind == ErrorKind::Other);
     }
 }

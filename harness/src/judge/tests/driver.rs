@@ -682,6 +682,7 @@ pub(super) fn exchange(id: String, request: ProbeRequest, started: Elapsed, back
         exchange.error,
         Some(
             ProbeError::Unreachable(_)
+                | ProbeError::Hindered(_)
                 | ProbeError::NoRoute { .. }
                 | ProbeError::ConnectRefused(_)
                 | ProbeError::ConnectTimedOut

@@ -65,6 +65,12 @@ fn what_answered_before_does_not_count() {
 #[rstest]
 #[case::no_route(no_route("10.0.0.1:80"), true, Answer::NoAnswer, Outcome::Passed)]
 #[case::no_way(Back::Error(ProbeError::Unreachable("no such name".to_owned())), true, Answer::NoAnswer, Outcome::Passed)]
+#[case::no_way_of_ours(
+    Back::Error(ProbeError::Hindered("no port-forward in time".to_owned())),
+    true,
+    Answer::NoAnswer,
+    Outcome::Inconclusive
+)]
 #[case::that_never_answered(no_route("10.0.0.1:80"), false, Answer::NoAnswer, Outcome::Inconclusive)]
 #[case::that_should_answer(no_route("10.0.0.1:80"), true, backend("echo"), Outcome::Inconclusive)]
 #[case::still_answers(Back::Echo("echo-pod"), true, Answer::NoAnswer, Outcome::Failed)]
