@@ -172,6 +172,8 @@ impl Programming {
             limit_ms: millis(self.deadline.budget),
             waited_ms: 0,
         });
+        // What comes after it waits in the same turn, as ports do that are opened later.
+        report.settled_after = Some(met - start);
         report
     }
 

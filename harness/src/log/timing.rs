@@ -59,7 +59,7 @@ pub struct Timing {
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]
     pub entry_gone: Duration,
-    /// The most that ports have to agree which a scenario has just opened, where something else of the run took as long to settle:
+    /// The most that ports have to agree which a scenario has just opened, where the slowest settle so far took a third of that:
     /// they come in turn. Zero in logs that were written before they had more than `converge`.
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]

@@ -531,6 +531,7 @@ fn a_test_of_shares_that_outlasts_its_budget_is_repeated(
 #[rstest]
 #[case::opened(gateway_object(), 55, 180, 45, Outcome::Passed)]
 #[case::opened_and_too_late(gateway_object(), 55, 180, 600, Outcome::Failed)]
+#[case::opened_while_others_take_longer(gateway_object(), 20, 180, 45, Outcome::Passed)]
 #[case::opened_where_nothing_takes_long(gateway_object(), 5, 180, 45, Outcome::Late)]
 #[case::opened_in_old_logs(gateway_object(), 55, 0, 45, Outcome::Late)]
 #[case::of_a_route(route(&["http"]), 55, 180, 45, Outcome::Late)]
