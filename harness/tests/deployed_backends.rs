@@ -5,13 +5,20 @@ mod least;
 mod process;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use async_trait::async_trait;
+use gateproof::cluster::api::Api;
+use gateproof::cluster::connect::{Source, connect};
 use gateproof::judge::contract::{Contract, GATEWAY_API};
 use gateproof::run::permissions::{Need, Permissions, Ways, kinds_of};
-use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::run::{Bystander, RunOptions, Silent, TargetChoice, run};
+use gateproof::scenario::{Scenario, Verb};
 use gateproof_report::record::Outcome;
-use gateproof_testbed::{Testbed, TestbedOptions};
+use gateproof_testbed::{Behaviour, Testbed, TestbedOptions};
+use http::Method;
 use least::{kubeconfig, scenarios};
 use rstest::rstest;
 use tempfile::tempdir;
@@ -101,6 +108,55 @@ async fn an_image_that_does_not_come_up_says_nothing_about_the_target() {
     assert_eq!(scenario.outcome, Outcome::Inconclusive, "{scenario:#?}");
     let told = format!("{scenario:?}");
     assert!(told.contains("backend `echo` has no ready endpoint") && told.contains("--backend-image"), "{told}");
+    testbed.shutdown().await;
+}
+
+/// A node that is short of memory: before the first probe it ends every backend.
+struct Evicts {
+    api: Api,
+    has: AtomicBool,
+}
+
+impl fmt::Debug for Evicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Evicts")
+    }
+}
+
+#[async_trait]
+impl Bystander for Evicts {
+    async fn at_step(&self, scenario: &Scenario, step: usize) {
+        if !matches!(scenario.steps[step].verb, Verb::Probe(_)) || self.has.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let pods = self.api.get("/api/v1/pods?labelSelector=gateproof.dev/backend").await.unwrap();
+        for pod in pods["items"].as_array().unwrap() {
+            let (namespace, name) = (&pod["metadata"]["namespace"], &pod["metadata"]["name"]);
+            let path = format!("/api/v1/namespaces/{}/pods/{}", namespace.as_str().unwrap(), name.as_str().unwrap());
+            self.api.call(Method::DELETE, &path, None, Vec::new()).await.unwrap();
+        }
+    }
+}
+
+/// What is wrong while a backend is gone may be so because of that.
+#[rstest]
+#[case::they_stay(false, Outcome::Failed)]
+#[case::they_are_evicted(true, Outcome::Inconclusive)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_whose_backends_are_evicted_is_not_judged(#[case] evicts: bool, #[case] outcome: Outcome) {
+    let behaviour = Behaviour::of(Some("answers-404-for-missing-backends")).unwrap();
+    let faulty = TestbedOptions { workloads: true, behaviour, ..TestbedOptions::default() };
+    let testbed = Testbed::start(faulty).await.unwrap();
+    let selection = &["httproute-missing-backend"];
+    let mut options = options(&testbed, selection, "example.com/gateproof-echo:v1").await;
+    let api = connect(&Source::Text(testbed.kubeconfig())).await.unwrap();
+    options.preflight = false;
+    options.bystander = evicts.then(|| Arc::new(Evicts { api, has: AtomicBool::new(false) }) as Arc<dyn Bystander>);
+    let output = run(options, scenarios(selection), &mut Silent).await.unwrap();
+    let scenario = &output.record.scenarios[0];
+    assert_eq!(scenario.outcome, outcome, "{scenario:#?}");
+    let told = format!("{scenario:?}");
+    assert_eq!(told.contains("the Pod of backend `echo` is no longer a ready endpoint"), evicts, "{told}");
     testbed.shutdown().await;
 }
 

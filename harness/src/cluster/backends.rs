@@ -15,7 +15,7 @@ use deployed::{Deployed, Deploying};
 use super::api::ApiError;
 use super::names;
 use super::view::View;
-use crate::log::{BackendBinding, Bindings, JournalEntry};
+use crate::log::{BackendBinding, Bindings, Body, Event, JournalEntry};
 use crate::scenario::bind::secret;
 use crate::scenario::{BackendDecl, BackendProtocol};
 
@@ -126,6 +126,18 @@ impl Running {
             Running::Hosted { .. } => Ok(()),
             Running::Deployed(deployed) => deployed.ready(view, budget).await,
         }
+    }
+
+    /// Why what the target answers from now on says nothing of it, if an event tells that one of them is no longer there.
+    pub fn lost(&self, event: &Event) -> Option<String> {
+        let (Running::Deployed(deployed), Body::Observed { key, change, object }) = (self, &event.body) else {
+            return None;
+        };
+        let is_slice = key.kind == "EndpointSlice";
+        let lost = is_slice.then(|| deployed.lost(key.namespace.as_deref(), *change, object))??;
+        Some(format!(
+            "the Pod of backend `{lost}` is no longer a ready endpoint: it was evicted or restarted, or is too busy to be asked"
+        ))
     }
 
     /// What they noted of these requests, each backend in order of arrival.

@@ -105,7 +105,7 @@ pub async fn execute(env: &Environment, execution: &Execution) -> (Verdict, Rema
         lanes: execution.lanes.clone(),
         rest: execution.rest.as_ref(),
         held: Vec::new(),
-        unread: OnceLock::new(),
+        blind: OnceLock::new(),
         quiet: Mutex::default(),
     };
     let ended = match bound {
@@ -136,8 +136,8 @@ struct Conductor<'a> {
     rest: Option<&'a Rest>,
     /// The Leases of those that it took itself.
     held: Vec<Held>,
-    /// Why journals could not be read.
-    unread: OnceLock<String>,
+    /// Why nothing can be said of the target any more, if it cannot.
+    blind: OnceLock<String>,
     /// The step for which the run writes nothing.
     quiet: Mutex<Option<(usize, Arc<Quiet>)>>,
 }
@@ -204,10 +204,10 @@ impl Conductor<'_> {
             if let Some(why) = self.env.lost() {
                 return Ended::Environment { error: why.to_owned() };
             }
-            if let Some(error) = self.unread.get() {
+            self.catch_up();
+            if let Some(error) = self.blind.get() {
                 return Ended::Environment { error: error.clone() };
             }
-            self.catch_up();
             self.end_quiet();
             let lingers = self.tell_whether_it_lingers();
             self.waits.tell(&self.judge);
@@ -296,6 +296,9 @@ impl Conductor<'_> {
 
     fn observe(&mut self, event: &Event) {
         self.judge.observe(event);
+        if let Some(lost) = self.running.as_ref().and_then(|running| running.lost(event)) {
+            let _ = self.blind.set(lost);
+        }
         if let (Some(tell), Some(moved)) = (self.told, self.gateways.observe(event)) {
             tell(News::Moved(moved));
         }
@@ -362,7 +365,7 @@ impl Conductor<'_> {
                     Ok(entries) => Body::Journal { step, entries },
                     Err(error) => {
                         // The first reason is as good as any.
-                        let _ = self.unread.set(format!("the journals of the backends cannot be read: {error}"));
+                        let _ = self.blind.set(format!("the journals of the backends cannot be read: {error}"));
                         return;
                     }
                 }

@@ -12,7 +12,7 @@ use super::BackendError;
 use crate::cluster::api::{Api, ApiError, encode};
 use crate::cluster::names;
 use crate::cluster::view::{Live, View};
-use crate::log::{BackendBinding, Bindings, JournalEntry};
+use crate::log::{BackendBinding, Bindings, Change, JournalEntry};
 use crate::scenario::{BackendDecl, BackendProtocol};
 
 /// The port at which a Pod shows its journal, whatever else it speaks.
@@ -43,7 +43,15 @@ struct Backend {
     name: String,
     bound: BackendBinding,
     /// Once it is ready.
-    pod: Option<String>,
+    pod: Option<Pod>,
+}
+
+/// A Pod of a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pod {
+    name: String,
+    /// A Pod that comes instead of another may have its name.
+    uid: Option<String>,
 }
 
 /// What a backend notes of a request, as far as it matters.
@@ -189,6 +197,12 @@ impl Deployed {
         }
     }
 
+    /// Which of them has lost its Pod, by a version of an EndpointSlice: it was evicted or restarted, or is too busy to say that it is
+    /// ready. What the target answers meanwhile says nothing of it, and what that Pod noted may be gone.
+    pub fn lost(&self, namespace: Option<&str>, change: Change, slice: &Value) -> Option<&str> {
+        lost(&self.backends, namespace, change, slice)
+    }
+
     /// What the backends noted of these requests: for each request, the backends in order, and what each noted in order of
     /// arrival.
     pub async fn journal(&self, ids: &[String]) -> Result<Vec<JournalEntry>, ApiError> {
@@ -219,7 +233,7 @@ impl Deployed {
 
     async fn records(&self, backend: &Backend) -> Result<Vec<Record>, ApiError> {
         // One that was never ready has noted nothing.
-        let Some(pod) = &backend.pod else { return Ok(Vec::new()) };
+        let Some(Pod { name: pod, .. }) = &backend.pod else { return Ok(Vec::new()) };
         let namespace = &backend.bound.namespace;
         let path = format!("/api/v1/namespaces/{namespace}/pods/http:{}:{JOURNAL_PORT}/proxy/journal", encode(pod));
         let answer = self.deploying.api.through(&path, TOKEN_HEADER, &self.deploying.run_token).await?;
@@ -233,21 +247,41 @@ impl Deployed {
     }
 }
 
+fn lost<'b>(backends: &'b [Backend], namespace: Option<&str>, change: Change, slice: &Value) -> Option<&'b str> {
+    let of_it = backends.iter().filter(|backend| backend.is_published_by(namespace, slice));
+    let lost = of_it.into_iter().find(|backend| match (change, &backend.pod, backend.pod_in(slice)) {
+        // One that goes may go with its Service, and one that comes may be one of several.
+        (Change::Deleted, ..) | (Change::Added, _, None) | (_, None, _) => false,
+        (_, Some(before), now) => now.as_ref() != Some(before),
+    });
+    lost.map(|backend| backend.name.as_str())
+}
+
 impl Backend {
     /// The Pod that is a ready endpoint of the backend's Service.
-    fn ready_in(&self, live: &Live) -> Option<String> {
-        let prefix = format!("{}-", self.bound.identity);
+    fn ready_in(&self, live: &Live) -> Option<Pod> {
         let slices = live.iter().filter(|(key, object)| {
-            key.kind == "EndpointSlice"
-                && key.namespace.as_ref() == Some(&self.bound.namespace)
-                && object.pointer("/metadata/labels/kubernetes.io~1service-name").and_then(Value::as_str)
-                    == Some(self.bound.service.as_str())
+            key.kind == "EndpointSlice" && self.is_published_by(key.namespace.as_deref(), object)
         });
-        let endpoints = slices.filter_map(|(_, slice)| slice.get("endpoints").and_then(Value::as_array)).flatten();
+        slices.into_iter().find_map(|(_, slice)| self.pod_in(slice))
+    }
+
+    /// Whether a slice is of the backend's Service.
+    fn is_published_by(&self, namespace: Option<&str>, slice: &Value) -> bool {
+        namespace == Some(&self.bound.namespace)
+            && slice.pointer("/metadata/labels/kubernetes.io~1service-name").and_then(Value::as_str)
+                == Some(self.bound.service.as_str())
+    }
+
+    /// The Pod of the backend that is a ready endpoint in a slice.
+    fn pod_in(&self, slice: &Value) -> Option<Pod> {
+        let prefix = format!("{}-", self.bound.identity);
+        let endpoints = slice.get("endpoints").and_then(Value::as_array).into_iter().flatten();
         let mut ready = endpoints.filter(|endpoint| endpoint.pointer("/conditions/ready") != Some(&json!(false)));
         ready.find_map(|endpoint| {
-            let pod = endpoint.pointer("/targetRef/name").and_then(Value::as_str)?;
-            pod.starts_with(&prefix).then(|| pod.to_owned())
+            let of = |field| endpoint["targetRef"].get(field).and_then(Value::as_str).map(str::to_owned);
+            let name = of("name").filter(|name| name.starts_with(&prefix))?;
+            Some(Pod { name, uid: of("uid") })
         })
     }
 }
@@ -255,6 +289,8 @@ impl Backend {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use rstest::rstest;
+
     use super::*;
     use crate::log::ObjectKey;
 
@@ -262,6 +298,10 @@ mod tests {
         let bound =
             BackendBinding { namespace: "ns".to_owned(), service: "echo".to_owned(), identity: identity.to_owned() };
         Backend { name: "echo".to_owned(), bound, pod: None }
+    }
+
+    fn pod(name: &str, uid: Option<&str>) -> Pod {
+        Pod { name: name.to_owned(), uid: uid.map(str::to_owned) }
     }
 
     fn live(pod: &str, ready: bool) -> Live {
@@ -276,10 +316,33 @@ mod tests {
         Live::from([(key, Arc::new(json!({"metadata": {"labels": labels}, "endpoints": [endpoint]})))])
     }
 
+    #[rstest]
+    #[case::as_it_was("echo-abc-1-77-0", "a", true, Change::Modified, None)]
+    #[case::no_longer_ready("echo-abc-1-77-0", "a", false, Change::Modified, Some("echo"))]
+    #[case::not_ready_in_another("echo-abc-1-77-0", "a", false, Change::Added, None)]
+    #[case::another_pod("echo-abc-1-77-1", "b", true, Change::Modified, Some("echo"))]
+    #[case::another_of_its_name("echo-abc-1-77-0", "b", true, Change::Added, Some("echo"))]
+    #[case::with_its_service("echo-abc-1-77-0", "a", false, Change::Deleted, None)]
+    fn a_backend_whose_pod_is_gone_is_lost(
+        #[case] name: &str,
+        #[case] uid: &str,
+        #[case] ready: bool,
+        #[case] change: Change,
+        #[case] expected: Option<&str>,
+    ) {
+        let mut slice = Value::clone(&live(name, ready).into_values().next().unwrap());
+        slice["endpoints"][0]["targetRef"]["uid"] = json!(uid);
+        let before = [Backend { pod: Some(pod("echo-abc-1-77-0", Some("a"))), ..backend("echo-abc-1") }];
+        assert_eq!(lost(&before, Some("ns"), change, &slice), expected);
+        assert_eq!(lost(&before, Some("other"), change, &slice), None);
+        // One that has yet to come is not lost.
+        assert_eq!(lost(&[backend("echo-abc-1")], Some("ns"), change, &slice), None);
+    }
+
     #[test]
     fn a_backend_is_ready_with_an_endpoint_of_its_own() {
         let echo = backend("echo-abc-1");
-        assert_eq!(echo.ready_in(&live("echo-abc-1-77-0", true)).as_deref(), Some("echo-abc-1-77-0"));
+        assert_eq!(echo.ready_in(&live("echo-abc-1-77-0", true)), Some(pod("echo-abc-1-77-0", None)));
         assert_eq!(echo.ready_in(&live("echo-abc-1-77-0", false)), None);
         assert_eq!(echo.ready_in(&live("echo-abc-12-77-0", true)), None);
         assert_eq!(echo.ready_in(&live("other-echo-abc-1-77-0", true)), None);
