@@ -1,7 +1,9 @@
 //! What a scenario's events say of the Gateways that it makes. Pure.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use crate::cluster::pool::is_programmed;
 use crate::dialects::Dialect;
@@ -16,7 +18,7 @@ pub enum Moved {
     Made(ObjectKey),
     /// It is not: the API server refused it.
     Refused,
-    /// There is a new version of it.
+    /// Its status says something else.
     Changed(ObjectKey),
     /// It is programmed.
     Programmed(ObjectKey),
@@ -45,6 +47,8 @@ pub fn own(scenario: &Scenario) -> usize {
 pub struct Watch {
     dialect: Arc<Dialect>,
     made: HashSet<ObjectKey>,
+    /// What the status of each said that is made and not programmed, but for times: some write it again and again with new ones.
+    said: HashMap<ObjectKey, Value>,
     /// Those that were programmed already: what becomes of them until they go is nobody's matter here.
     programmed: HashSet<ObjectKey>,
 }
@@ -52,7 +56,7 @@ pub struct Watch {
 impl Watch {
     /// Of a scenario of this dialect.
     pub fn new(dialect: Arc<Dialect>) -> Watch {
-        Watch { dialect, made: HashSet::new(), programmed: HashSet::new() }
+        Watch { dialect, made: HashSet::new(), said: HashMap::new(), programmed: HashSet::new() }
     }
 
     /// What an event says of them.
@@ -71,6 +75,7 @@ impl Watch {
             }
             Body::Observed { key, change: Change::Deleted, .. } => {
                 self.programmed.remove(key);
+                self.said.remove(key);
                 self.made.remove(key).then(|| Moved::Gone(key.clone()))
             }
             // What a watch shows may be there before the answer to the write.
@@ -80,17 +85,33 @@ impl Watch {
                     return None;
                 }
                 let key = key.clone();
-                Some(if is_programmed(&self.dialect, object) {
+                if is_programmed(&self.dialect, object) {
+                    self.said.remove(&key);
                     self.programmed.insert(key.clone());
-                    Moved::Programmed(key)
-                } else if is_new {
-                    Moved::Made(key)
-                } else {
-                    Moved::Changed(key)
-                })
+                    return Some(Moved::Programmed(key));
+                }
+                let says = timeless(object.get("status"));
+                let is_said = self.said.get(&key) == Some(&says);
+                self.said.insert(key.clone(), says);
+                match is_new {
+                    true => Some(Moved::Made(key)),
+                    false => (!is_said).then_some(Moved::Changed(key)),
+                }
             }
             _ => None,
         }
+    }
+}
+
+/// A status without the times of its conditions, wherever these stand.
+fn timeless(status: Option<&Value>) -> Value {
+    match status {
+        Some(Value::Object(fields)) => {
+            let kept = fields.iter().filter(|(name, _)| *name != "lastTransitionTime");
+            kept.map(|(name, value)| (name.clone(), timeless(Some(value)))).collect()
+        }
+        Some(Value::Array(items)) => items.iter().map(|item| timeless(Some(item))).collect(),
+        other => other.cloned().unwrap_or_default(),
     }
 }
 

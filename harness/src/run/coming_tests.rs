@@ -35,6 +35,14 @@ fn seen(kind: &str, change: Change, programmed: &str) -> Body {
     Body::Observed { key: key(kind), change, object: Arc::new(object) }
 }
 
+/// The same, where its conditions say that they came at a time.
+fn at(mut body: Body, time: &str) -> Body {
+    if let Body::Observed { object, .. } = &mut body {
+        Arc::make_mut(object)["status"]["conditions"][0]["lastTransitionTime"] = json!(time);
+    }
+    body
+}
+
 fn told(events: Vec<(Scope, Body)>) -> Vec<Moved> {
     let mut watch = Watch::new(Dialect::gateway_api());
     let event = |(seq, (scope, body))| Event { seq, at: Elapsed(seq), scope, body };
@@ -65,6 +73,11 @@ fn told(events: Vec<(Scope, Body)>) -> Vec<Moved> {
 #[case::made_again(
     vec![wrote("Gateway", WriteVerb::Apply, 200), seen("Gateway", Change::Deleted, "True"), wrote("Gateway", WriteVerb::Apply, 200)],
     vec![Moved::Made(key("Gateway")), Moved::Gone(key("Gateway")), Moved::Made(key("Gateway"))],
+)]
+#[case::with_new_times(
+    vec![seen("Gateway", Change::Added, "Unknown"), at(seen("Gateway", Change::Modified, "Unknown"), "1"),
+        at(seen("Gateway", Change::Modified, "Unknown"), "2"), at(seen("Gateway", Change::Modified, "False"), "2")],
+    vec![Moved::Made(key("Gateway")), Moved::Changed(key("Gateway"))],
 )]
 #[case::another_kind(vec![wrote("HTTPRoute", WriteVerb::Apply, 200), seen("HTTPRoute", Change::Added, "True")], vec![])]
 fn what_becomes_of_a_gateway_is_told_once(#[case] bodies: Vec<Body>, #[case] expected: Vec<Moved>) {
