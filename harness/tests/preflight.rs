@@ -286,3 +286,26 @@ async fn room_is_told_to_who_may_see_it() {
     let asked = run(testbed.dir.path(), &arguments);
     assert!(asked.out.contains("✓ room         for 11 Pods more on 1 node: 1 of 12 are there\n"), "{}", asked.said());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_else_the_controller_serves_is_told() {
+    let testbed = TestbedProcess::start(&[]);
+    let client = client(&testbed).await;
+    let gateway = resource("gateway.networking.k8s.io", "Gateway", "gateways");
+    let gateways: Api<DynamicObject> = Api::namespaced_with(client, "default", &gateway);
+    let mut arguments: Vec<&str> = vec!["preflight"];
+    arguments.extend(&testbed.arguments("gateproof")[1..]);
+    let alone = run(testbed.dir.path(), &arguments);
+    assert!(alone.code == Some(0) && !alone.out.contains("neighbours"), "{}", alone.said());
+    let listeners = json!([{"name": "http", "port": 80, "protocol": "HTTP"}]);
+    let web = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "web"},
+        "spec": {"gatewayClassName": "gateproof", "listeners": listeners}});
+    gateways.create(&Default::default(), &serde_json::from_value(web).unwrap()).await.unwrap();
+    let asked = run(testbed.dir.path(), &arguments);
+    assert_eq!(asked.code, Some(0), "{}", asked.said());
+    assert!(
+        asked.out.contains("✓ neighbours   1 Gateway of somebody else is served by this controller, too"),
+        "{}",
+        asked.said()
+    );
+}

@@ -19,6 +19,7 @@ pub mod lease;
 mod leftover;
 pub mod log_writer;
 pub mod names;
+pub mod neighbours;
 pub mod observe;
 pub mod own;
 pub mod pod_logs;

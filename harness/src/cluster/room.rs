@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::api::{Api, ApiError};
 
-/// Pods of one page.
+/// Objects of one page.
 const PAGE: usize = 500;
 /// Where more Pods than so many fit, room is no question, and all that there are would be much to read.
 const LARGE: usize = 2_000;
@@ -26,11 +26,11 @@ pub struct Room {
 /// # Errors
 /// If nodes or Pods cannot be read.
 pub async fn look(api: &Api) -> Result<Option<Room>, ApiError> {
-    let nodes = list(api, "nodes").await?;
+    let nodes = list(api, "/api/v1/nodes").await?;
     if Room::of(&nodes, &[]).is_none_or(|room| room.fit > LARGE) {
         return Ok(None);
     }
-    Ok(Room::of(&nodes, &list(api, "pods").await?))
+    Ok(Room::of(&nodes, &list(api, "/api/v1/pods").await?))
 }
 
 impl Room {
@@ -66,10 +66,11 @@ fn pods_of(node: &Value) -> Option<usize> {
     node.pointer("/status/allocatable/pods")?.as_str()?.parse().ok()
 }
 
-async fn list(api: &Api, resource: &str) -> Result<Vec<Value>, ApiError> {
+/// All objects of a collection, page by page.
+pub(super) async fn list(api: &Api, path: &str) -> Result<Vec<Value>, ApiError> {
     let (mut items, mut more) = (Vec::new(), String::new());
     loop {
-        let mut page = api.get(&format!("/api/v1/{resource}?limit={PAGE}{more}")).await?;
+        let mut page = api.get(&format!("{path}?limit={PAGE}{more}")).await?;
         if let Some(Value::Array(some)) = page.get_mut("items").map(Value::take) {
             items.extend(some);
         }

@@ -13,6 +13,7 @@ use super::schedule::{Job, demand};
 use crate::cluster::api::ApiError;
 use crate::cluster::clean::Leftover;
 use crate::cluster::discover::{Acceptance, Facts};
+use crate::cluster::neighbours;
 use crate::cluster::pool;
 use crate::cluster::room::{self, Room};
 use crate::scenario::Scenario;
@@ -91,6 +92,9 @@ pub async fn ask(
             Ok(None) => {}
             Err(error) => preflight.room_unread(&error),
         }
+        if let Some(count) = served_beside(target, options).await? {
+            preflight.neighbours(count, facts.kinds.dialect());
+        }
     }
     Ok(Asked { policy, plan, canary, request, preflight })
 }
@@ -98,11 +102,34 @@ pub async fn ask(
 /// For how many Pods the cluster has room, if we may look: no role that a run needs has a word on nodes.
 async fn room(target: &Target, options: &RunOptions) -> Result<Result<Option<Room>, ApiError>, RunError> {
     let look = async {
-        let may_look = permissions::may_list(&target.api, &["nodes", "pods"]).await?;
+        let may_look = permissions::may_list(&target.api, &[("", "nodes"), ("", "pods")]).await?;
         if may_look { room::look(&target.api).await } else { Ok(None) }
     };
     tokio::select! {
         found = look => Ok(found),
+        () = options.interrupt.triggered() => Err(RunError::Interrupted),
+    }
+}
+
+/// How many of others the controller serves, if we may look, and it can be read.
+async fn served_beside(target: &Target, options: &RunOptions) -> Result<Option<usize>, RunError> {
+    let facts = &target.facts;
+    let (Some(of), Some(class), Some(entry)) = (&facts.class, facts.kinds.class(), facts.kinds.entry()) else {
+        return Ok(None);
+    };
+    let look = async {
+        let both = [class, entry].map(|kind| (kind.group.as_str(), kind.plural.as_str()));
+        let may_look = permissions::may_list(&target.api, &both).await?;
+        if !may_look {
+            return Ok(None);
+        }
+        neighbours::count(&target.api, &of.controller_name, class, entry).await.map(Some)
+    };
+    tokio::select! {
+        found = look => Ok(found.unwrap_or_else(|error: ApiError| {
+            tracing::debug!("what else the controller serves cannot be read: {error}");
+            None
+        })),
         () = options.interrupt.triggered() => Err(RunError::Interrupted),
     }
 }

@@ -309,13 +309,13 @@ fn is_by_name(group: &str, resource: &str, verb: &str) -> bool {
     BY_NAME.contains(&(group, resource, verb))
 }
 
-/// Whether we may list these of Kubernetes' own resources, in every namespace.
+/// Whether we may list these resources of these API groups, in every namespace.
 ///
 /// # Errors
 /// If the API server does not answer access reviews.
-pub async fn may_list(api: &Api, resources: &[&str]) -> Result<bool, ApiError> {
-    let permission = |resource: &&str| Permission {
-        group: String::new(),
+pub async fn may_list(api: &Api, resources: &[(&str, &str)]) -> Result<bool, ApiError> {
+    let permission = |(group, resource): &(&str, &str)| Permission {
+        group: (*group).to_owned(),
         resource: (*resource).to_owned(),
         verb: "list",
         need: Need::Help,

@@ -40,6 +40,8 @@ pub enum Question {
     Permissions,
     /// For how many Pods is there room? Asked where we may know it, and never answered badly.
     Room,
+    /// Does the controller serve somebody else? Told where it does, and never answered badly.
+    Neighbours,
     /// Do Gateways get addresses?
     Address,
     /// Can we connect to such an address?
@@ -50,12 +52,13 @@ pub enum Question {
     Canary,
 }
 
-const QUESTIONS: [Question; 9] = [
+const QUESTIONS: [Question; 10] = [
     Question::ApiServer,
     Question::Definitions,
     Question::Class,
     Question::Permissions,
     Question::Room,
+    Question::Neighbours,
     Question::Address,
     Question::DataPath,
     Question::Backend,
@@ -70,6 +73,7 @@ impl Question {
             Question::Class => "class",
             Question::Permissions => "permissions",
             Question::Room => "room",
+            Question::Neighbours => "neighbours",
             Question::Address => "address",
             Question::DataPath => "data path",
             Question::Backend => "backend",
@@ -234,6 +238,18 @@ impl Preflight {
         self.not_asked(Question::Room, &format!("nodes or Pods cannot be read: {error}"));
     }
 
+    /// How many of others the controller serves, beside those of runs.
+    pub fn neighbours(&mut self, count: usize, dialect: &Dialect) {
+        let entries = match count {
+            0 => return,
+            1 => format!("1 {} of somebody else is", dialect.entry_in_words()),
+            _ => format!("{count} {} of others are", dialect.entries_in_words()),
+        };
+        let seen =
+            format!("{entries} served by this controller, too: where a scenario brings it down, they go with it");
+        self.good(Question::Neighbours, seen);
+    }
+
     /// Whether Gateways of the pool are programmed and have addresses. `live` are the pool's Gateways as they were last seen.
     pub fn addresses(&mut self, instances: &[Instance], live: &[Option<Arc<Value>>], dialect: &Dialect) {
         let programmed = |gateway: &&Option<Arc<Value>>| {
@@ -378,8 +394,9 @@ impl fmt::Display for Preflight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for question in QUESTIONS {
             let check = self.checks.iter().find(|check| check.question == question);
-            // Most dialects have no canary, and most roles let nobody look at nodes.
-            if matches!(question, Question::Canary | Question::Room) && check.is_none() {
+            // Most dialects have no canary, most roles let nobody look at nodes, and on a cluster of one's own
+            // there is nobody else.
+            if matches!(question, Question::Canary | Question::Room | Question::Neighbours) && check.is_none() {
                 continue;
             }
             let (mark, seen) = match check {
