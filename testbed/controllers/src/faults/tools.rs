@@ -181,7 +181,7 @@ pub(super) fn keep_of_rules<T: Clone + Send + 'static>(
 }
 
 /// A fault that sees another cluster.
-pub(super) fn view(change: fn(&mut Snapshot)) -> Box<dyn SnapshotSeam> {
+pub(crate) fn view(change: fn(&mut Snapshot)) -> Box<dyn SnapshotSeam> {
     Box::new(View(change))
 }
 

@@ -6,6 +6,7 @@ use gateproof_proxy::{
     Config,
     config::{Backend, BackendTarget},
 };
+use serde_json::Value;
 
 use super::{Place, Variant, say::say};
 use crate::{
@@ -151,6 +152,19 @@ impl ConfigSeam for Invalid {
     }
 }
 
+/// Takes neither of two ports of one number that carry something else.
+fn refuse_shared_numbers(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Service, |service| {
+        let Some(ports) = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut) else { return };
+        let numbers: Vec<Value> = ports.iter().map(|port| port["port"].clone()).collect();
+        for port in ports {
+            if numbers.iter().filter(|number| **number == port["port"]).count() > 1 {
+                port["protocol"] = "TCP and UDP at once".into();
+            }
+        }
+    });
+}
+
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
         name: "takes-idle-services-for-broken",
@@ -193,6 +207,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         source: "GRPCRouteSpec.hostnames, and HTTPRoute's since v1.7: an implementation may reject one of the two; it must accept the \
                  older, then the one that is first by namespace and name.",
         place: Place::Settings(|settings| settings.keeps_kinds_apart = true),
+    },
+    Variant {
+        name: "keeps-numbers-of-ports-apart",
+        summary: "Says ResolvedRefs=False/UnsupportedProtocol of a route to a port of a Service whose number stands for TCP and for UDP.",
+        source: "GEP-1911: implementations may support Services that have both on one port, and have to say so of routes otherwise.",
+        place: Place::Runtime(|seams| seams.snapshot.push(tools::view(refuse_shared_numbers))),
     },
     Variant {
         name: "takes-tcproutes-out-of-tls",

@@ -15,7 +15,7 @@ use crate::{
     },
     runtime::{
         Seams,
-        seams::{ConfigSeam, ObjectsSeam, Seen, StatusesSeam},
+        seams::{ConfigSeam, ObjectsSeam, Seen, SnapshotSeam, StatusesSeam},
     },
     settings::{CONTROLLER_NAME, Settings},
     snapshot::{Bind, Kind, Snapshot},
@@ -60,13 +60,13 @@ fn cluster() -> Snapshot {
 /// One round as the runtime does it, where the data plane binds whatever it is told.
 fn round(seams: &mut Seams, snapshot: &mut Snapshot) -> (Config, Vec<StatusUpdate>) {
     let settings = Settings::default();
-    let outcome = reconcile(snapshot, &settings);
+    let outcome = reconcile(&seams.snapshot.view(snapshot.clone()), &settings);
     snapshot.addresses = outcome.addresses;
     let mut config = outcome.config;
     seams.config.edit(Seen { snapshot, settings: &settings }, &mut config);
     snapshot.binds =
         config.listeners.iter().map(|one| ((one.address, one.port, one.protocol.transport()), Bind::Bound)).collect();
-    let mut statuses = reconcile(snapshot, &settings).statuses;
+    let mut statuses = reconcile(&seams.snapshot.view(snapshot.clone()), &settings).statuses;
     seams.statuses.edit(Seen { snapshot, settings: &settings }, &mut statuses);
     (config, statuses)
 }
@@ -263,6 +263,12 @@ async fn every_variant_of_the_runtime_does_something() {
             "metadata": {"name": "astray", "namespace": "n", "uid": "astray", "generation": 1},
             "spec": {"parentRefs": [{"name": "g", "sectionName": "http"}], "hostnames": ["astray.test"], "rules": [{}]}});
         snapshot.put(Kind::TlsRoute, astray).unwrap();
+        let meta = json!({"name": "both", "namespace": "n", "uid": "both", "generation": 1});
+        let ports = json!([{"name": "t", "port": 80}, {"name": "u", "port": 80, "protocol": "UDP"}]);
+        snapshot.put(Kind::Service, json!({"metadata": meta, "spec": {"ports": ports}})).unwrap();
+        let to_both =
+            json!({"parentRefs": [{"name": "g"}], "rules": [{"backendRefs": [{"name": "both", "port": 80}]}]});
+        snapshot.put(Kind::HttpRoute, json!({"metadata": meta, "spec": to_both})).unwrap();
         let listener = json!({"name": "http", "port": 82, "protocol": "HTTP"});
         let long = json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
             "metadata": {"name": "long-".repeat(45) + "name", "namespace": "n", "uid": "long-name", "generation": 1},
