@@ -34,7 +34,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SAMPLE: usize = 2;
 
 /// How many of those that a variant touches are tried.
-const TOUCHED: usize = 6;
+const TOUCHED: usize = 4;
 
 /// Variants at once: most of the time is waiting.
 const AT_ONCE: usize = 4;
