@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -166,22 +167,23 @@ fn gateway_api() -> String {
     "gateway-api".to_owned()
 }
 
-/// One scenario's end.
+/// One scenario's end. What it has of its manifest it has in common with the other executions of the scenario, of which a run may have
+/// many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScenarioRecord {
     /// Name, with `#2` and up for repeats.
     pub name: String,
     /// Suite.
-    pub suite: String,
+    pub suite: Arc<str>,
     /// File of the manifest.
-    pub file: String,
+    pub file: Arc<str>,
     /// The scenario's sentence.
-    pub summary: String,
+    pub summary: Arc<str>,
     /// Features that it needs.
-    pub features: Vec<String>,
+    pub features: Arc<[String]>,
     /// Every clause that it proves.
-    pub proves: Vec<String>,
+    pub proves: Arc<[String]>,
     /// How it ended.
     pub outcome: Outcome,
     /// Why, for known failures, inconclusive, skipped and not supported.
@@ -250,7 +252,7 @@ pub struct Stage {
     /// Step, from 0.
     pub step: usize,
     /// Stage.
-    pub stage: String,
+    pub stage: Cow<'static, str>,
     /// Milliseconds until the asked state was first seen.
     pub reached_ms: u64,
     /// Milliseconds until it was settled.

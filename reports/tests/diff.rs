@@ -163,7 +163,7 @@ fn timed(all: &[&[u64]]) -> RunRecord {
             let mut one = scenario(&name, Outcome::Passed);
             one.stages = vec![Stage {
                 step: 1,
-                stage: "programmed".to_owned(),
+                stage: "programmed".into(),
                 reached_ms: *time,
                 settled_ms: *time,
                 limit_ms: 9000,

@@ -101,7 +101,7 @@ fn a_large_record_leaves_room_for_some_evidence() {
     let mut record = run(600);
     for one in &mut record.scenarios {
         one.outcome = Outcome::Failed;
-        one.summary = "x".repeat(7_900);
+        one.summary = "x".repeat(7_900).into();
     }
     let all = record.scenarios.iter().map(|one| (one.name.as_str(), evidence(0, false))).collect();
     let data = page_with(&record, all);
@@ -164,7 +164,7 @@ fn long_texts_of_what_was_seen_are_cut() {
 fn what_is_news_can_be_taken_out_again() {
     let mut record = run(3);
     // What looks like the field, where texts stand.
-    record.scenarios[0].summary = "\"news\":null,\"news\":{}".to_owned();
+    record.scenarios[0].summary = "\"news\":null,\"news\":{}".into();
     let plain = page(&record);
     let before = run(2);
     let news = diff(&Side::of([&before]).unwrap(), &Side::of([&record]).unwrap(), &Gate::default());

@@ -500,7 +500,7 @@ fn pairs() -> Vec<(Vec<RunRecord>, Vec<RunRecord>)> {
         for (number, time) in times.iter().enumerate() {
             let name = if number == 0 { "ü-\u{10000}".to_owned() } else { format!("ü-\u{10000}#{}", number + 1) };
             let mut one = support::scenario(&name, &["Gateway"], Outcome::Passed);
-            let stage = "programmed".to_owned();
+            let stage = "programmed".into();
             one.stages =
                 vec![Stage { step: 1, stage, reached_ms: *time, settled_ms: *time, limit_ms: 9000, waited_ms: 0 }];
             record.scenarios.push(one);

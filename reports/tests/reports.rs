@@ -535,7 +535,7 @@ fn upstream(name: &str, features: &[&str]) -> Test {
 /// A scenario that proves upstream's test `T`, and may have failed at a clause, by itself or as a consequence.
 fn proving(outcome: Outcome, failed_at: Option<(&str, bool)>) -> ScenarioRecord {
     let mut proving = scenario("s", &["Gateway"], outcome);
-    proving.proves = vec!["upstream:T".to_owned()];
+    proving.proves = ["upstream:T".to_owned()].into();
     proving.findings.extend(failed_at.map(|(clause, consequence)| Finding {
         clauses: vec![clause.to_owned()],
         consequence,

@@ -8,8 +8,8 @@ use gateproof_report::trace::{Execution, Happening, Trace, What, json};
 use proptest::prelude::*;
 use serde_json::Value;
 
-fn stage(step: usize, stage: &str, reached_ms: u64, settled_ms: u64, waited_ms: u64) -> Stage {
-    Stage { step, stage: stage.to_owned(), reached_ms, settled_ms, limit_ms: 9000, waited_ms }
+fn stage(step: usize, stage: &'static str, reached_ms: u64, settled_ms: u64, waited_ms: u64) -> Stage {
+    Stage { step, stage: stage.into(), reached_ms, settled_ms, limit_ms: 9000, waited_ms }
 }
 
 fn happening(what: What, step: Option<usize>, name: &str, from: u64, to: u64) -> Happening {
@@ -129,7 +129,7 @@ fn what_others_wrote_stays_text() {
     trace.target = "\"}],\u{2028}".to_owned();
     let hostile = "</script>\"\n\u{202e}\u{1b}[2K";
     hostile.clone_into(&mut trace.executions[0].name);
-    hostile.clone_into(&mut trace.executions[0].stages[0].stage);
+    trace.executions[0].stages[0].stage = hostile.into();
     hostile.clone_into(&mut trace.executions[0].happenings[0].name);
     trace.executions[0].happenings[0].more.insert("answer", hostile.to_owned());
     let text = json(&trace).unwrap();

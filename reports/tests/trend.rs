@@ -80,9 +80,9 @@ fn the_numbers_of_a_run() {
 fn timed(number: usize, count: usize, took: u64) -> (String, RunRecord) {
     let one = |index: usize| {
         let mut one = scenario(&format!("s{index:02}"), &[], Outcome::Passed);
-        let stage = |stage: &str, reached_ms| Stage {
+        let stage = |stage: &'static str, reached_ms| Stage {
             step: 1,
-            stage: stage.to_owned(),
+            stage: stage.into(),
             reached_ms,
             settled_ms: reached_ms,
             limit_ms: 9000,

@@ -9,11 +9,11 @@ use super::*;
 fn scenario((name, outcome): (&str, Outcome)) -> ScenarioRecord {
     ScenarioRecord {
         name: name.to_owned(),
-        suite: String::new(),
-        file: String::new(),
-        summary: String::new(),
-        features: vec![],
-        proves: vec![],
+        suite: "".into(),
+        file: "".into(),
+        summary: "".into(),
+        features: [].into(),
+        proves: [].into(),
         outcome,
         reason: None,
         findings: vec![],

@@ -92,7 +92,7 @@ fn clauses(record: &RunRecord) -> Vec<Clause> {
     let Some(Ok(suite)) = Suite::named_in(&record.target.dialect, record.target.edition.as_deref()) else {
         return Vec::new();
     };
-    let proven = record.scenarios.iter().flat_map(|one| &one.proves);
+    let proven = record.scenarios.iter().flat_map(|one| one.proves.iter());
     let broken = record.scenarios.iter().flat_map(|one| &one.findings).flat_map(|one| &one.clauses);
     let of_rules = record.contract.iter().flat_map(|rule| &rule.clauses);
     let named: BTreeSet<&String> = proven.chain(broken).chain(of_rules).collect();

@@ -295,7 +295,8 @@ fn unknown(record: &RunRecord, fault: &KnownFault, shown_by: &ShownBy) -> Vec<St
 
 /// The record of a run without a third of the scenarios, which somebody did not select, and of the features, which a target does not claim.
 fn cut(record: &RunRecord, draw: &mut ChaCha8Rng) -> RunRecord {
-    let features: BTreeSet<&str> = record.scenarios.iter().flat_map(|one| &one.features).map(String::as_str).collect();
+    let features: BTreeSet<&str> =
+        record.scenarios.iter().flat_map(|one| one.features.iter()).map(String::as_str).collect();
     let features: Vec<&str> = features.into_iter().collect();
     let off: BTreeSet<&str> = features.choose_multiple(draw, features.len() / TAKEN).copied().collect();
     let names: BTreeSet<&str> = record.scenarios.iter().map(|one| repeat_of(&one.name).0).collect();

@@ -62,8 +62,7 @@ fn what_was_said_is_held_against_the_causes(
 fn a_cut_takes_a_third_of_the_features_and_of_the_scenarios_with_what_they_broke() {
     let mut run = under("one", &[]);
     for (number, one) in run.scenarios.iter_mut().enumerate() {
-        one.features.push("All".to_owned());
-        one.features.extend((number < 3).then(|| format!("F{number}")));
+        one.features = ["All".to_owned()].into_iter().chain((number < 3).then(|| format!("F{number}"))).collect();
     }
     let breach = |name: &str| Breach {
         scenario: name.to_owned(),

@@ -30,11 +30,11 @@ pub(super) fn scenario(name: &str, misses: &[(&str, &[&str])]) -> ScenarioRecord
     };
     ScenarioRecord {
         name: name.to_owned(),
-        suite: String::new(),
-        file: String::new(),
-        summary: String::new(),
-        features: vec![],
-        proves: vec![],
+        suite: "".into(),
+        file: "".into(),
+        summary: "".into(),
+        features: [].into(),
+        proves: [].into(),
         outcome: if misses.is_empty() { Outcome::Passed } else { Outcome::Failed },
         reason: None,
         findings: misses.iter().map(finding).collect(),

@@ -190,7 +190,7 @@ impl Holding {
         if !failed {
             report.stages.push(Stage {
                 step: env.step.index,
-                stage: "hold".to_owned(),
+                stage: "hold".into(),
                 reached_ms: 0,
                 settled_ms: millis(now - self.start),
                 limit_ms: millis(self.lasts.least),

@@ -179,7 +179,7 @@ impl Listing {
         }
         report.stages.push(Stage {
             step: env.step.index,
-            stage: "made".to_owned(),
+            stage: "made".into(),
             reached_ms: millis(after),
             settled_ms: millis(now - start),
             limit_ms: millis(self.deadline.budget),

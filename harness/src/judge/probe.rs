@@ -465,7 +465,7 @@ impl Probing {
         report.findings.extend(self.misses.iter().map(|m| env.finding(m, "converged", false, now)));
         report.stages.push(Stage {
             step: env.step.index,
-            stage: "converged".to_owned(),
+            stage: "converged".into(),
             reached_ms: millis(self.streak_began - start),
             settled_ms: millis(now - start),
             limit_ms: millis(self.deadline.budget),

@@ -166,7 +166,7 @@ impl Programming {
         }
         report.stages.push(Stage {
             step: env.step.index,
-            stage: "programmed".to_owned(),
+            stage: "programmed".into(),
             reached_ms: reached,
             settled_ms: reached,
             limit_ms: millis(self.deadline.budget),

@@ -248,7 +248,7 @@ impl Counting {
         }
         report.stages.push(Stage {
             step: env.step.index,
-            stage: "requests".to_owned(),
+            stage: "requests".into(),
             reached_ms: millis(enough - start),
             settled_ms: millis(now - start),
             limit_ms: millis(self.deadline.budget),

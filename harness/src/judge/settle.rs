@@ -273,7 +273,7 @@ impl Settling {
         report.stages = [("observed", observed), ("programmed", met)]
             .map(|(stage, reached)| Stage {
                 step: env.step.index,
-                stage: stage.to_owned(),
+                stage: stage.into(),
                 reached_ms: millis(reached - start),
                 settled_ms: millis(now - start),
                 limit_ms: millis(self.deadline.budget),

@@ -216,7 +216,7 @@ impl Sharing {
         }
         report.stages.push(Stage {
             step: env.step.index,
-            stage: "converged".to_owned(),
+            stage: "converged".into(),
             reached_ms: millis(self.began - start),
             settled_ms: millis(now - start),
             limit_ms: millis(self.deadline.budget),

@@ -245,11 +245,11 @@ fn warnings_count_for_what_only_should_be(#[case] clauses: &[&str], #[case] firs
     };
     let record = ScenarioRecord {
         name: "a".to_owned(),
-        suite: String::new(),
-        file: String::new(),
-        summary: String::new(),
-        features: Vec::new(),
-        proves: Vec::new(),
+        suite: "".into(),
+        file: "".into(),
+        summary: "".into(),
+        features: [].into(),
+        proves: [].into(),
         outcome: Outcome::Passed,
         reason: None,
         findings: vec![finding],

@@ -323,11 +323,11 @@ mod tests {
     fn record(outcome: Outcome, findings: Vec<Finding>) -> ScenarioRecord {
         ScenarioRecord {
             name: "a".to_owned(),
-            suite: String::new(),
-            file: String::new(),
-            summary: String::new(),
-            features: Vec::new(),
-            proves: Vec::new(),
+            suite: "".into(),
+            file: "".into(),
+            summary: "".into(),
+            features: [].into(),
+            proves: [].into(),
             outcome,
             reason: None,
             findings,
@@ -357,8 +357,7 @@ mod tests {
             let Trial { scenario, variant, expectation } = trial();
             Trial { scenario, variant, expectation: Expectation { conditional, ..expectation } }
         };
-        let stage =
-            |step| Stage { step, stage: String::new(), reached_ms: 0, settled_ms: 0, limit_ms: 0, waited_ms: 0 };
+        let stage = |step| Stage { step, stage: "".into(), reached_ms: 0, settled_ms: 0, limit_ms: 0, waited_ms: 0 };
         let came_to = |outcome, step| ScenarioRecord { stages: vec![stage(step)], ..record(outcome, Vec::new()) };
         assert!(is_elsewhere(&conditional(true), Some(&came_to(Outcome::Passed, 11))));
         assert!(!is_elsewhere(&conditional(true), Some(&came_to(Outcome::Passed, 1))));

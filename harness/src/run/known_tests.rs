@@ -24,11 +24,11 @@ fn finding(expectation: &str, consequence: bool) -> Finding {
 fn scenario(name: &str, outcome: Outcome, findings: Vec<Finding>) -> ScenarioRecord {
     ScenarioRecord {
         name: name.to_owned(),
-        suite: String::new(),
-        file: String::new(),
-        summary: String::new(),
-        features: Vec::new(),
-        proves: Vec::new(),
+        suite: "".into(),
+        file: "".into(),
+        summary: "".into(),
+        features: [].into(),
+        proves: [].into(),
         outcome,
         reason: None,
         findings,

@@ -81,11 +81,11 @@ fn said(verdict: Verdict) -> Vec<String> {
     let judged = Judged { name: Arc::from("case"), scenario: Arc::new(scenario()), verdict };
     let record = ScenarioRecord {
         name: "case".to_owned(),
-        suite: String::new(),
-        file: String::new(),
-        summary: String::new(),
-        features: Vec::new(),
-        proves: Vec::new(),
+        suite: "".into(),
+        file: "".into(),
+        summary: "".into(),
+        features: [].into(),
+        proves: [].into(),
         outcome,
         reason,
         findings: Vec::new(),

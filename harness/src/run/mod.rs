@@ -184,9 +184,10 @@ async fn run_on(
     let events = log.events();
     let tally = env.tally();
     let contract = record::contract_records(&options.contract, target.facts.basis(), tally.shared(), watched, &entries);
+    let mut records = record::Records::default();
     let scenarios = entries.into_iter().map(|entry| {
         let duration = tally.duration(&entry.name);
-        record::scenario_record(entry, duration)
+        records.of(entry, duration)
     });
     let record = record::run_record(&started, &tally, scenarios.collect(), contract, interrupted);
     drop(tally);

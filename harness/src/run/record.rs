@@ -1,6 +1,6 @@
 //! From a closed log and its verdicts to the run record. Pure.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target, repeat_of};
@@ -53,32 +53,46 @@ pub enum End {
     },
 }
 
-/// The record of one entry. `duration_ms` is that of its events.
-pub fn scenario_record(entry: Entry, duration_ms: u64) -> ScenarioRecord {
-    let Entry { name, scenario, end } = entry;
-    let mut record = ScenarioRecord {
-        name: name.to_string(),
-        suite: scenario.suite.clone(),
-        file: scenario.file.clone(),
-        summary: scenario.summary.clone(),
-        features: scenario.features.clone(),
-        proves: proves(&scenario),
+/// Makes records of entries. Those of one scenario share what they have of its manifest: a run may have hundreds of each.
+#[derive(Default)]
+pub struct Records {
+    blank: HashMap<String, ScenarioRecord>,
+}
+
+impl Records {
+    /// The record of one entry. `duration_ms` is that of its events.
+    pub fn of(&mut self, entry: Entry, duration_ms: u64) -> ScenarioRecord {
+        let Entry { name, scenario, end } = entry;
+        let blank = self.blank.entry(scenario.name.clone()).or_insert_with(|| blank(&scenario));
+        let mut record = ScenarioRecord { name: name.to_string(), duration_ms, ..blank.clone() };
+        match end {
+            End::Judged(verdict) => {
+                let Verdict { outcome, reason, findings, stages, probes, .. } = *verdict;
+                (record.outcome, record.reason) = (outcome, reason);
+                (record.findings, record.stages, record.probes) = (findings, stages, probes);
+            }
+            End::NotRun { outcome, reason } => (record.outcome, record.reason) = (outcome, Some(reason)),
+        }
+        record
+    }
+}
+
+/// What a scenario's manifest says, and nothing of any execution.
+fn blank(scenario: &Scenario) -> ScenarioRecord {
+    ScenarioRecord {
+        name: String::new(),
+        suite: scenario.suite.as_str().into(),
+        file: scenario.file.as_str().into(),
+        summary: scenario.summary.as_str().into(),
+        features: scenario.features.as_slice().into(),
+        proves: proves(scenario).into(),
         outcome: Outcome::Inconclusive,
         reason: None,
         findings: Vec::new(),
         stages: Vec::new(),
         probes: Vec::new(),
-        duration_ms,
-    };
-    match end {
-        End::Judged(verdict) => {
-            let Verdict { outcome, reason, findings, stages, probes, .. } = *verdict;
-            (record.outcome, record.reason) = (outcome, reason);
-            (record.findings, record.stages, record.probes) = (findings, stages, probes);
-        }
-        End::NotRun { outcome, reason } => (record.outcome, record.reason) = (outcome, Some(reason)),
+        duration_ms: 0,
     }
-    record
 }
 
 /// The record of a run, by what its closed log came to.
@@ -180,7 +194,7 @@ mod tests {
     use super::*;
     use crate::judge::contract::GATEWAY_API;
     use crate::log::{Body, Elapsed, Event, Timing, TimingProfile};
-    use crate::scenario::Channel;
+    use crate::scenario::{Channel, load};
 
     fn event(seq: u64, scope: Scope, body: Body) -> Arc<Event> {
         Arc::new(Event { seq, at: Elapsed(seq * 1000), scope, body })
@@ -192,6 +206,22 @@ mod tests {
 
     fn pool(name: &str) -> Scope {
         Scope::Pool(Arc::from(name))
+    }
+
+    /// Hundreds of executions of everything would not fit into memory otherwise.
+    #[test]
+    fn executions_of_a_scenario_have_its_manifest_in_common() {
+        let scenario = Arc::new(load::builtin_once()[0].clone());
+        let end = |name: &str| Entry {
+            name: Arc::from(name),
+            scenario: Arc::clone(&scenario),
+            end: End::NotRun { outcome: Outcome::Skipped, reason: "it was left out".to_owned() },
+        };
+        let mut records = Records::default();
+        let (first, second) = (records.of(end("a"), 3), records.of(end("a#2"), 4));
+        assert_eq!((second.name.as_str(), second.duration_ms, second.outcome), ("a#2", 4, Outcome::Skipped));
+        assert!(!first.summary.is_empty() && Arc::ptr_eq(&first.summary, &second.summary));
+        assert!(!first.proves.is_empty() && Arc::ptr_eq(&first.proves, &second.proves));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use super::options::DEFAULT_MAX_PROBES;
 use super::otherwise::otherwise;
 use super::preflight::PREFLIGHT;
-use super::record::{self, End, Entry};
+use super::record::{self, End, Entry, Records};
 use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, stands, unanswered};
 use super::tally::Tally;
 use crate::dialects::Dialect;
@@ -178,9 +178,10 @@ impl Again {
         let verdicts = entries.iter().filter_map(Entry::verdict);
         verdicts.for_each(|verdict| watched.add(verdict.contract_watched.clone()));
         let rules = record::contract_records(contract, basis, tally.shared(), watched, &entries);
+        let mut made = Records::default();
         let records = entries.into_iter().map(|entry| {
             let duration = tally.duration(&entry.name);
-            record::scenario_record(entry, duration)
+            made.of(entry, duration)
         });
         record::run_record(&as_if, &tally, records.collect(), rules, interrupted)
     }
@@ -235,6 +236,7 @@ fn again(
     let mut tally = Tally::new(contract, basis, &controller, &started.timing);
     let mut slowest_settle = Duration::ZERO;
     let mut entries: Vec<Entry> = Vec::new();
+    let mut manifests: HashMap<&str, Arc<Scenario>> = HashMap::new();
     let by_start: HashMap<u64, &Recorded<'_>> = executions.iter().map(|one| (one.started, one)).collect();
     let mut open: IndexMap<&Arc<str>, Open<'_>> = IndexMap::new();
     for event in events {
@@ -285,7 +287,8 @@ fn again(
             // It is no part of the record, but later holds may last by its settling.
             continue;
         }
-        let (name, scenario) = (Arc::clone(name), Arc::new(scenario.clone()));
+        let scenario = manifests.entry(&scenario.name).or_insert_with(|| Arc::new(scenario.clone()));
+        let (name, scenario) = (Arc::clone(name), Arc::clone(scenario));
         entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
     }
     Ok(Again { entries, tally, as_if, basis, interrupted })

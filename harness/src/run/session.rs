@@ -16,7 +16,7 @@ use super::environment::Environment;
 use super::execute::{Execution, execute};
 use super::intake::Intake;
 use super::options::{Keep, RunOptions};
-use super::record::{End, Entry, scenario_record};
+use super::record::{End, Entry, Records};
 use super::rest::Rest;
 use super::schedule::{Job, Schedule, Start};
 use super::tidy::{Tidy, cluster_scoped, unscript};
@@ -422,5 +422,5 @@ fn record_of(env: &Environment, slot: &Slot, end: Option<&End>) -> Option<Scenar
     let span = env.tally().duration(&slot.name);
     let entry =
         Entry { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), end: End::Judged(verdict.clone()) };
-    Some(scenario_record(entry, span))
+    Some(Records::default().of(entry, span))
 }

@@ -129,8 +129,9 @@ fn profile(record: &RunRecord, left_out: &[LeftOut], rule: &ProfileRule) -> Buil
     if !unclaimed.is_empty() {
         return Built::Withheld(Why::Unclaimed(unclaimed));
     }
-    let could_run = record.scenarios.iter().filter(|one| one.outcome != Outcome::NotSupported).map(|one| &one.features);
-    let all = could_run.chain(left_out.iter().map(|one| &one.features));
+    let could_run =
+        record.scenarios.iter().filter(|one| one.outcome != Outcome::NotSupported).map(|one| &*one.features);
+    let all = could_run.chain(left_out.iter().map(|one| &*one.features));
     let untried = core_without(&all.filter(|features| rule.counts(features)).flatten().collect());
     if !untried.is_empty() {
         return Built::Withheld(Why::Untried(untried));

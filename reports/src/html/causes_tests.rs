@@ -47,11 +47,11 @@ fn failed(name: &str, outcome: Outcome, clauses: &[&str], stage: &str, seen: &st
     };
     ScenarioRecord {
         name: name.to_owned(),
-        suite: String::new(),
-        file: String::new(),
-        summary: String::new(),
-        features: Vec::new(),
-        proves: Vec::new(),
+        suite: "".into(),
+        file: "".into(),
+        summary: "".into(),
+        features: [].into(),
+        proves: [].into(),
         outcome,
         reason: None,
         findings: vec![finding],

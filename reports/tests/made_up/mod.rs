@@ -32,8 +32,8 @@ pub fn run(count: usize) -> RunRecord {
         let failed = number % 5 == 0;
         let outcome = if failed { Outcome::Failed } else { Outcome::Passed };
         let mut one = support::scenario(&format!("scenario-{number:04}"), &["Gateway", "HTTPRoute"], outcome);
-        one.summary = format!("A route to a good backend answers, for the {number}th time.");
-        one.proves = vec!["GEP1364-50".to_owned()];
+        one.summary = format!("A route to a good backend answers, for the {number}th time.").into();
+        one.proves = ["GEP1364-50".to_owned()].into();
         one.duration_ms = 5100;
         if failed {
             let reasons =
@@ -42,7 +42,7 @@ pub fn run(count: usize) -> RunRecord {
         } else {
             one.stages = vec![Stage {
                 step: 1,
-                stage: "programmed".to_owned(),
+                stage: "programmed".into(),
                 reached_ms: 40 + number as u64 % 7,
                 settled_ms: 240,
                 limit_ms: 5000,
@@ -120,9 +120,9 @@ pub fn with_hostile_names() -> RunRecord {
     for (scenario, text) in record.scenarios.iter_mut().zip(texts) {
         scenario.outcome = Outcome::Failed;
         text.clone_into(&mut scenario.name);
-        text.clone_into(&mut scenario.summary);
+        scenario.summary = text.into();
         scenario.reason = Some(text.to_owned());
-        scenario.features.push(text.to_owned());
+        scenario.features = scenario.features.iter().cloned().chain([text.to_owned()]).collect();
         let mut finding = finding(&format!("{text}{}", "w<ide".repeat(20_000)));
         text.clone_into(&mut finding.expectation);
         finding.clauses.push(text.to_owned());

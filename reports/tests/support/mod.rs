@@ -9,11 +9,11 @@ use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord, Target};
 pub fn scenario(name: &str, features: &[&str], outcome: Outcome) -> ScenarioRecord {
     ScenarioRecord {
         name: name.to_owned(),
-        suite: "gateway-api".to_owned(),
-        file: format!("gateway-api/{name}.yaml"),
-        summary: "A sentence.".to_owned(),
+        suite: "gateway-api".into(),
+        file: format!("gateway-api/{name}.yaml").into(),
+        summary: "A sentence.".into(),
         features: features.iter().map(|f| (*f).to_owned()).collect(),
-        proves: vec![],
+        proves: [].into(),
         outcome,
         reason: None,
         findings: vec![],

@@ -52,7 +52,7 @@ fn never_is_asked_of_every_version(#[case] versions: Vec<(u64, Body)>, #[case] o
     assert_eq!(seen, outcome);
     match outcome {
         Outcome::Failed => assert_eq!(expectation.unwrap(), "steps[2].hold.never.HTTPRoute/route.Accepted"),
-        _ => assert_eq!((stages[2].stage.as_str(), stages[2].waited_ms), ("hold", 150)),
+        _ => assert_eq!((&*stages[2].stage, stages[2].waited_ms), ("hold", 150)),
     }
 }
 

@@ -28,7 +28,7 @@ fn agrees_after_so_many_answers_in_a_row() {
     let verdict = play.run();
     assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
     let stage = &verdict.stages[0];
-    assert_eq!((stage.stage.as_str(), stage.limit_ms), ("converged", 5000));
+    assert_eq!((&*stage.stage, stage.limit_ms), ("converged", 5000));
     assert!(stage.reached_ms >= 20 && stage.settled_ms >= stage.reached_ms + 2);
     match &play.requests[0] {
         ProbeRequest::Http(http) => {

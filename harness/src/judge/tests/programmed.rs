@@ -56,7 +56,7 @@ fn a_probe_begins_once_its_gateway_is_programmed(#[case] probe: Probe) {
         .at(4000, modified(&own(1, &["Accepted=True/Accepted", "Programmed=True/Programmed"])));
     let verdict = play.run();
     assert_eq!((verdict.outcome, verdict.findings.len()), (Outcome::Passed, 0), "{verdict:?}");
-    let stages: Vec<_> = verdict.stages.iter().map(|s| (s.stage.as_str(), s.step, s.reached_ms >= 3999)).collect();
+    let stages: Vec<_> = verdict.stages.iter().map(|s| (&*s.stage, s.step, s.reached_ms >= 3999)).collect();
     assert_eq!(stages, [("programmed", 0, true), ("converged", 0, true)]);
     assert_eq!(sent(&play)[0], 4000);
     // Whatever comes in turn with others may take as long.

@@ -129,7 +129,7 @@ fn the_rest_comes_once() {
     let steps = vec![settle(vec![route_subject(&["Accepted=False"])]), unchanged(HoldFor::Rest), none(HoldFor::Rest)];
     let verdict = played(steps, timed(), later, None);
     let last = verdict.stages.last().unwrap();
-    assert_eq!((verdict.outcome, last.stage.as_str()), (Outcome::Passed, "requests"));
+    assert_eq!((verdict.outcome, &*last.stage), (Outcome::Passed, "requests"));
     assert_eq!(last.waited_ms, 0);
 }
 

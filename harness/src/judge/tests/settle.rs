@@ -28,11 +28,8 @@ fn passes_once_the_asked_state_stood_still_for_the_quiet_window() {
     let good = route_version(1, &["http"], &[("http", GOOD)]);
     let verdict = routed(vec![(40, good)], &["Accepted=True/Accepted", "ResolvedRefs=True/ResolvedRefs"]).run();
     assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
-    let stages: Vec<_> = verdict
-        .stages
-        .iter()
-        .map(|s| (s.stage.as_str(), s.reached_ms, s.settled_ms, s.limit_ms, s.waited_ms))
-        .collect();
+    let stages: Vec<_> =
+        verdict.stages.iter().map(|s| (&*s.stage, s.reached_ms, s.settled_ms, s.limit_ms, s.waited_ms)).collect();
     assert_eq!(stages, [("observed", 40, 190, 5000, 150), ("programmed", 40, 190, 5000, 150)]);
     assert_eq!(verdict.slowest_settle, Duration::from_millis(40));
 }
