@@ -17,10 +17,6 @@ use crate::log::{Bindings, Elapsed};
 use crate::scenario::expectations::id;
 use crate::scenario::{ExpectationId, HoldFor, Level, ObjectRef, Scenario, Step, SubjectExpectation, Verb};
 
-/// How many times as long as the slowest settle the ports may take that a scenario opens: it is one of what has ended so far, and
-/// they come in turn with what has not.
-const SLOWER_PORTS: u32 = 3;
-
 /// The surroundings of a step, all of it read-only.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'a> {
@@ -120,7 +116,7 @@ impl<'a> Env<'a> {
         match self.optional() {
             Some(optional) if level < Level::Must => Deadline::new(now, timing.converge.min(optional), Duration::ZERO),
             _ if self.opens() || self.is_first_answer() => {
-                let opened = timing.converge.max((self.slowest_settle * SLOWER_PORTS).min(timing.opened));
+                let opened = timing.converge.max((self.slowest_settle * timing.openings.max(1)).min(timing.opened));
                 Deadline::new(now, opened, timing.grace)
             }
             _ => Deadline::new(now, timing.converge, timing.grace),

@@ -173,7 +173,7 @@ impl Programming {
             waited_ms: 0,
         });
         // What comes after it waits in the same turn, as ports do that are opened later.
-        report.settled_after = Some(met - start);
+        report.settled_after = (env.context.timing.openings > 0).then_some(met - start);
         report
     }
 

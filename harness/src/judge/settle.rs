@@ -418,7 +418,8 @@ fn budget(subject: &SubjectExpectation, env: &Env<'_>) -> Duration {
     let (dialect, timing) = (&env.scenario.dialect, &env.context.timing);
     match dialect.settles(&subject.subject.kind) {
         Settles::Entry if subject.conditions.is_empty() && !subject.listeners.is_empty() => {
-            let made = if env.is_new(&subject.subject) { timing.gateway.min(timing.opened) } else { Duration::ZERO };
+            let is_new = timing.openings > 0 && env.is_new(&subject.subject);
+            let made = if is_new { timing.gateway.min(timing.opened) } else { Duration::ZERO };
             timing.listener.max(made)
         }
         _ => budget_of(&subject.subject.kind, dialect, timing),

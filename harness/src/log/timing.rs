@@ -59,11 +59,16 @@ pub struct Timing {
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]
     pub entry_gone: Duration,
-    /// The most that ports have to agree which a scenario has just opened, where the slowest settle so far took a third of that:
-    /// they come in turn. Zero in logs that were written before they had more than `converge`.
+    /// The most that ports have to agree which a scenario has just opened, where something of the run took long to settle: they come in
+    /// turn. Zero in logs that were written before they had more than `converge`.
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]
     pub opened: Duration,
+    /// How many times as long as the slowest settle so far they have: that is one of what has ended, and they wait for what has not. Zero
+    /// in logs that were written when it was once, the wait for a Gateway before its first probe was no settle, and listeners of a
+    /// Gateway that was only made had no more time than any.
+    #[serde(default)]
+    pub openings: u32,
     /// How long the asked state must stay unchanged to be settled.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -161,6 +166,7 @@ impl Timing {
                 delete: s(5),
                 entry_gone: s(5),
                 opened: s(5),
+                openings: 3,
                 quiet: ms(150),
                 consecutive: 3,
                 hold_factor: 3,
@@ -191,6 +197,7 @@ impl Timing {
                 delete: s(10),
                 entry_gone: s(180),
                 opened: s(180),
+                openings: 3,
                 quiet: s(1),
                 consecutive: 10,
                 hold_factor: 3,
