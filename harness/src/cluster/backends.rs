@@ -129,12 +129,11 @@ impl Running {
     }
 
     /// Why what the target answers from now on says nothing of it, if an event tells that one of them is no longer there.
-    pub fn lost(&self, event: &Event) -> Option<String> {
-        let (Running::Deployed(deployed), Body::Observed { key, change, object }) = (self, &event.body) else {
+    pub fn lost(&self, event: &Event, view: &View) -> Option<String> {
+        let (Running::Deployed(deployed), Body::Observed { key, object, .. }) = (self, &event.body) else {
             return None;
         };
-        let is_slice = key.kind == "EndpointSlice";
-        let lost = is_slice.then(|| deployed.lost(key.namespace.as_deref(), *change, object))??;
+        let lost = deployed.lost(key, object, view)?;
         Some(format!(
             "the Pod of backend `{lost}` is no longer a ready endpoint: it was evicted or restarted, or is too busy to be asked"
         ))

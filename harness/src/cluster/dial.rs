@@ -237,7 +237,9 @@ fn not_connected(to: SocketAddr, error: std::io::Error) -> DialError {
             DialError::Refused(error)
         }
         ErrorKind::HostUnreachable => DialError::NoRoute { to, why: error },
-        _ => DialError::Unreachable(format!("{to}: {error}")),
+        ErrorKind::NetworkUnreachable => DialError::Unreachable(format!("{to}: {error}")),
+        ErrorKind::TimedOut => DialError::TimedOut,
+        _ => DialError::Hindered(format!("{to}: {error}")),
     }
 }
 
@@ -312,13 +314,15 @@ mod tests {
     #[case::refused(ErrorKind::ConnectionRefused, "refused")]
     #[case::reset(ErrorKind::ConnectionReset, "refused")]
     #[case::no_route(ErrorKind::HostUnreachable, "no route")]
-    #[case::no_network_here(ErrorKind::NetworkUnreachable, "ours")]
+    #[case::no_network_here(ErrorKind::NetworkUnreachable, "no way")]
+    #[case::silent(ErrorKind::TimedOut, "silent")]
     #[case::ours(ErrorKind::PermissionDenied, "ours")]
     fn what_keeps_from_connecting_is_told_apart(#[case] kind: ErrorKind, #[case] meaning: &str) {
         let told = match not_connected("10.0.0.1:80".parse().unwrap(), kind.into()) {
             DialError::Refused(_) => "refused",
             DialError::NoRoute { .. } => "no route",
-            DialError::Unreachable(_) | DialError::Hindered(_) => "ours",
+            DialError::Unreachable(_) => "no way",
+            DialError::Hindered(_) => "ours",
             DialError::TimedOut => "silent",
         };
         assert_eq!(told, meaning);

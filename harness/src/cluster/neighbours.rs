@@ -5,16 +5,18 @@ use serde_json::Value;
 use super::api::{Api, ApiError};
 use super::kinds::Kind;
 use super::names::RUN_LABEL;
-use super::room::list;
+use super::room::pages;
 
 /// How many entries, such as Gateways, are of classes of this controller and of no run.
 ///
 /// # Errors
 /// If classes or entries cannot be read.
 pub async fn count(api: &Api, controller: &str, class: &Kind, entry: &Kind) -> Result<usize, ApiError> {
-    let classes = list(api, &class.collection(None)).await?;
-    let entries = list(api, &entry.collection(None)).await?;
-    Ok(served(controller, &classes, &entries))
+    let (mut classes, mut count) = (Vec::new(), 0);
+    pages(api, &class.collection(None), |page| classes.extend(page)).await?;
+    // There may be thousands, and none of them is kept.
+    pages(api, &entry.collection(None), |page| count += served(controller, &classes, &page)).await?;
+    Ok(count)
 }
 
 fn served(controller: &str, classes: &[Value], entries: &[Value]) -> usize {

@@ -66,10 +66,12 @@ impl Proxy {
     /// target that refused, so every refusal is held against nobody.
     ///
     /// # Errors
-    /// [`DialError::Unreachable`] with what the proxy said.
+    /// [`DialError::Unreachable`] with what the proxy said, and [`DialError::Hindered`] if it said nothing that is an answer, or asks who
+    /// we are.
     pub async fn tunnel(&self, mut stream: TcpStream, host: &str, port: u16) -> Result<TcpStream, DialError> {
         let to = place(host, port);
-        let failed = |why: String| DialError::Unreachable(format!("{to} by way of the proxy {self}: {why}"));
+        let told = |why: String| format!("{to} by way of the proxy {self}: {why}");
+        let failed = |why: String| DialError::Hindered(told(why));
         let request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n");
         stream.write_all(request.as_bytes()).await.map_err(|error| failed(error.to_string()))?;
         let mut head = Vec::new();
@@ -85,6 +87,9 @@ impl Proxy {
         let status = head.lines().next().unwrap_or_default();
         match status.split(' ').nth(1) {
             Some(code) if status.starts_with("HTTP/1.") && code.len() == 3 && code.starts_with('2') => Ok(stream),
+            Some(code) if status.starts_with("HTTP/1.") && code != "407" => {
+                Err(DialError::Unreachable(told(format!("it answers `{status}`"))))
+            }
             _ => Err(failed(format!("it answers `{status}`"))),
         }
     }
@@ -154,15 +159,21 @@ mod tests {
     }
 
     #[rstest]
-    #[case::refused(b"HTTP/1.1 503 Service Unavailable\r\n\r\n", "it answers `HTTP/1.1 503 Service Unavailable`")]
-    #[case::no_http(b"SSH-2.0-x\r\n\r\n", "it answers `SSH-2.0-x`")]
-    #[case::cut_off(b"HTTP/1.1 200", "no answer")]
+    #[case::refused(
+        b"HTTP/1.1 503 Service Unavailable\r\n\r\n",
+        false,
+        "it answers `HTTP/1.1 503 Service Unavailable`"
+    )]
+    #[case::wants_credentials(b"HTTP/1.1 407 Who\r\n\r\n", true, "it answers `HTTP/1.1 407 Who`")]
+    #[case::no_http(b"SSH-2.0-x\r\n\r\n", true, "it answers `SSH-2.0-x`")]
+    #[case::cut_off(b"HTTP/1.1 200", true, "no answer")]
     #[tokio::test]
-    async fn a_refusal_is_held_against_nobody(#[case] answer: &'static [u8], #[case] told: &str) {
+    async fn a_refusal_is_held_against_nobody(#[case] answer: &'static [u8], #[case] ours: bool, #[case] told: &str) {
         let (proxy, _asked) = answering(answer).await;
         let dialer = StaticDialer::default().through(Some(proxy));
         match dialer.dial("10.0.0.1", 80, soon()).await.err().unwrap() {
-            DialError::Unreachable(why) => assert!(why.contains(told), "{why}"),
+            DialError::Hindered(why) if ours => assert!(why.contains(told), "{why}"),
+            DialError::Unreachable(why) if !ours => assert!(why.contains(told), "{why}"),
             other => panic!("{other}"),
         }
     }

@@ -26,11 +26,14 @@ pub struct Room {
 /// # Errors
 /// If nodes or Pods cannot be read.
 pub async fn look(api: &Api) -> Result<Option<Room>, ApiError> {
-    let nodes = list(api, "/api/v1/nodes").await?;
+    let mut nodes = Vec::new();
+    pages(api, "/api/v1/nodes", |page| nodes.extend(page)).await?;
     if Room::of(&nodes, &[]).is_none_or(|room| room.fit > LARGE) {
         return Ok(None);
     }
-    Ok(Room::of(&nodes, &list(api, "/api/v1/pods").await?))
+    let mut pods = Vec::new();
+    pages(api, "/api/v1/pods", |page| pods.extend(page)).await?;
+    Ok(Room::of(&nodes, &pods))
 }
 
 impl Room {
@@ -66,17 +69,17 @@ fn pods_of(node: &Value) -> Option<usize> {
     node.pointer("/status/allocatable/pods")?.as_str()?.parse().ok()
 }
 
-/// All objects of a collection, page by page.
-pub(super) async fn list(api: &Api, path: &str) -> Result<Vec<Value>, ApiError> {
-    let (mut items, mut more) = (Vec::new(), String::new());
+/// Reads a collection page by page.
+pub(super) async fn pages(api: &Api, path: &str, mut take: impl FnMut(Vec<Value>)) -> Result<(), ApiError> {
+    let mut more = String::new();
     loop {
         let mut page = api.get(&format!("{path}?limit={PAGE}{more}")).await?;
         if let Some(Value::Array(some)) = page.get_mut("items").map(Value::take) {
-            items.extend(some);
+            take(some);
         }
         match page.pointer("/metadata/continue").and_then(Value::as_str) {
             Some(token) if !token.is_empty() => more = format!("&continue={}", super::api::encode(token)),
-            _ => return Ok(items),
+            _ => return Ok(()),
         }
     }
 }

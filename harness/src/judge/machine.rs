@@ -166,7 +166,7 @@ impl Judge {
                 self.account.others.begin(bindings);
                 self.begin(now);
             }
-            Body::ScenarioEnded(ended) => self.ended = Some(ended.clone()),
+            Body::ScenarioEnded(ended) => self.end(ended),
             Body::Rested if own => self.rested = self.rested.or(Some(now)),
             Body::Observed { .. } | Body::Gap { .. } | Body::Sighted { .. } => self.changed(now),
             Body::Looked { step, found, error } if own && *step == self.cursor => {

@@ -296,7 +296,7 @@ impl Conductor<'_> {
 
     fn observe(&mut self, event: &Event) {
         self.judge.observe(event);
-        if let Some(lost) = self.running.as_ref().and_then(|running| running.lost(event)) {
+        if let Some(lost) = self.running.as_ref().and_then(|running| running.lost(event, &self.env.view)) {
             let _ = self.blind.set(lost);
         }
         if let (Some(tell), Some(moved)) = (self.told, self.gateways.observe(event)) {

@@ -240,13 +240,12 @@ impl Preflight {
 
     /// How many of others the controller serves, beside those of runs.
     pub fn neighbours(&mut self, count: usize, dialect: &Dialect) {
-        let entries = match count {
+        let served = "served by this controller, too: where a scenario brings it down,";
+        let seen = match count {
             0 => return,
-            1 => format!("1 {} of somebody else is", dialect.entry_in_words()),
-            _ => format!("{count} {} of others are", dialect.entries_in_words()),
+            1 => format!("1 {} of somebody else is {served} it goes with it", dialect.entry_in_words()),
+            _ => format!("{count} {} of others are {served} they go with it", dialect.entries_in_words()),
         };
-        let seen =
-            format!("{entries} served by this controller, too: where a scenario brings it down, they go with it");
         self.good(Question::Neighbours, seen);
     }
 

@@ -12,7 +12,7 @@ use super::BackendError;
 use crate::cluster::api::{Api, ApiError, encode};
 use crate::cluster::names;
 use crate::cluster::view::{Live, View};
-use crate::log::{BackendBinding, Bindings, Change, JournalEntry};
+use crate::log::{BackendBinding, Bindings, JournalEntry, ObjectKey};
 use crate::scenario::{BackendDecl, BackendProtocol};
 
 /// The port at which a Pod shows its journal, whatever else it speaks.
@@ -197,10 +197,12 @@ impl Deployed {
         }
     }
 
-    /// Which of them has lost its Pod, by a version of an EndpointSlice: it was evicted or restarted, or is too busy to say that it is
+    /// Which of those that this EndpointSlice is of has lost its Pod by now: it was evicted or restarted, or is too busy to say that it is
     /// ready. What the target answers meanwhile says nothing of it, and what that Pod noted may be gone.
-    pub fn lost(&self, namespace: Option<&str>, change: Change, slice: &Value) -> Option<&str> {
-        lost(&self.backends, namespace, change, slice)
+    pub fn lost(&self, key: &ObjectKey, slice: &Value, view: &View) -> Option<&str> {
+        let mut lost = None;
+        view.look(|live| lost = self.backends.iter().find(|one| one.is_published_by(key, slice) && one.is_lost(live)));
+        lost.map(|backend| backend.name.as_str())
     }
 
     /// What the backends noted of these requests: for each request, the backends in order, and what each noted in order of
@@ -247,38 +249,37 @@ impl Deployed {
     }
 }
 
-fn lost<'b>(backends: &'b [Backend], namespace: Option<&str>, change: Change, slice: &Value) -> Option<&'b str> {
-    let of_it = backends.iter().filter(|backend| backend.is_published_by(namespace, slice));
-    let lost = of_it.into_iter().find(|backend| match (change, &backend.pod, backend.pod_in(slice)) {
-        // One that goes may go with its Service, and one that comes may be one of several.
-        (Change::Deleted, ..) | (Change::Added, _, None) | (_, None, _) => false,
-        (_, Some(before), now) => now.as_ref() != Some(before),
-    });
-    lost.map(|backend| backend.name.as_str())
-}
-
 impl Backend {
-    /// The Pod that is a ready endpoint of the backend's Service.
+    /// A Pod that is a ready endpoint of the backend's Service.
     fn ready_in(&self, live: &Live) -> Option<Pod> {
-        let slices = live.iter().filter(|(key, object)| {
-            key.kind == "EndpointSlice" && self.is_published_by(key.namespace.as_deref(), object)
-        });
-        slices.into_iter().find_map(|(_, slice)| self.pod_in(slice))
+        self.slices(live).find_map(|slice| self.pods(slice).next())
     }
 
-    /// Whether a slice is of the backend's Service.
-    fn is_published_by(&self, namespace: Option<&str>, slice: &Value) -> bool {
-        namespace == Some(&self.bound.namespace)
-            && slice.pointer("/metadata/labels/kubernetes.io~1service-name").and_then(Value::as_str)
+    /// Whether the Pod that was one is none any more. Where its Service has no slice, it is the Service that went.
+    fn is_lost(&self, live: &Live) -> bool {
+        let Some(before) = &self.pod else { return false };
+        let mut slices = self.slices(live).peekable();
+        slices.peek().is_some() && !slices.any(|slice| self.pods(slice).any(|pod| pod == *before))
+    }
+
+    fn slices<'l>(&'l self, live: &'l Live) -> impl Iterator<Item = &'l Value> {
+        live.iter().filter(|(key, slice)| self.is_published_by(key, slice)).map(|(_, slice)| &**slice)
+    }
+
+    /// Whether an object is a slice of the backend's Service.
+    fn is_published_by(&self, key: &ObjectKey, object: &Value) -> bool {
+        key.kind == "EndpointSlice"
+            && key.namespace.as_ref() == Some(&self.bound.namespace)
+            && object.pointer("/metadata/labels/kubernetes.io~1service-name").and_then(Value::as_str)
                 == Some(self.bound.service.as_str())
     }
 
-    /// The Pod of the backend that is a ready endpoint in a slice.
-    fn pod_in(&self, slice: &Value) -> Option<Pod> {
+    /// The Pods of the backend that are ready endpoints in a slice.
+    fn pods(&self, slice: &Value) -> impl Iterator<Item = Pod> {
         let prefix = format!("{}-", self.bound.identity);
         let endpoints = slice.get("endpoints").and_then(Value::as_array).into_iter().flatten();
-        let mut ready = endpoints.filter(|endpoint| endpoint.pointer("/conditions/ready") != Some(&json!(false)));
-        ready.find_map(|endpoint| {
+        let ready = endpoints.filter(|endpoint| endpoint.pointer("/conditions/ready") != Some(&json!(false)));
+        ready.filter_map(move |endpoint| {
             let of = |field| endpoint["targetRef"].get(field).and_then(Value::as_str).map(str::to_owned);
             let name = of("name").filter(|name| name.starts_with(&prefix))?;
             Some(Pod { name, uid: of("uid") })
@@ -292,7 +293,6 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::log::ObjectKey;
 
     fn backend(identity: &str) -> Backend {
         let bound =
@@ -316,27 +316,33 @@ mod tests {
         Live::from([(key, Arc::new(json!({"metadata": {"labels": labels}, "endpoints": [endpoint]})))])
     }
 
+    /// A slice of the Service with these Pods: name, uid, and whether it is ready.
+    fn slice(name: &str, pods: &[(&str, &str, bool)]) -> (ObjectKey, Arc<Value>) {
+        let (mut key, object) = live("", true).into_iter().next().unwrap();
+        let endpoint = |(name, uid, ready): &(&str, &str, bool)| json!({"conditions": {"ready": ready}, "targetRef": {"kind": "Pod", "name": name, "uid": uid}});
+        let mut object = Value::clone(&object);
+        object["endpoints"] = pods.iter().map(endpoint).collect();
+        name.clone_into(&mut key.name);
+        (key, Arc::new(object))
+    }
+
+    const OWN: &str = "echo-abc-1-77-0";
+
     #[rstest]
-    #[case::as_it_was("echo-abc-1-77-0", "a", true, Change::Modified, None)]
-    #[case::no_longer_ready("echo-abc-1-77-0", "a", false, Change::Modified, Some("echo"))]
-    #[case::not_ready_in_another("echo-abc-1-77-0", "a", false, Change::Added, None)]
-    #[case::another_pod("echo-abc-1-77-1", "b", true, Change::Modified, Some("echo"))]
-    #[case::another_of_its_name("echo-abc-1-77-0", "b", true, Change::Added, Some("echo"))]
-    #[case::with_its_service("echo-abc-1-77-0", "a", false, Change::Deleted, None)]
-    fn a_backend_whose_pod_is_gone_is_lost(
-        #[case] name: &str,
-        #[case] uid: &str,
-        #[case] ready: bool,
-        #[case] change: Change,
-        #[case] expected: Option<&str>,
-    ) {
-        let mut slice = Value::clone(&live(name, ready).into_values().next().unwrap());
-        slice["endpoints"][0]["targetRef"]["uid"] = json!(uid);
-        let before = [Backend { pod: Some(pod("echo-abc-1-77-0", Some("a"))), ..backend("echo-abc-1") }];
-        assert_eq!(lost(&before, Some("ns"), change, &slice), expected);
-        assert_eq!(lost(&before, Some("other"), change, &slice), None);
+    #[case::as_it_was(&[&[(OWN, "a", true)]], false)]
+    #[case::no_longer_ready(&[&[(OWN, "a", false)]], true)]
+    #[case::without_endpoints(&[&[]], true)]
+    #[case::another_pod(&[&[("echo-abc-1-77-1", "b", true)]], true)]
+    #[case::another_of_its_name(&[&[(OWN, "b", true)]], true)]
+    #[case::beside_another(&[&[("echo-abc-1-77-1", "b", true), (OWN, "a", true)]], false)]
+    #[case::in_one_of_several(&[&[("other", "c", true)], &[(OWN, "a", true)], &[]], false)]
+    #[case::with_its_service(&[], false)]
+    fn a_backend_whose_pod_is_gone_is_lost(#[case] slices: &[&[(&str, &str, bool)]], #[case] lost: bool) {
+        let live: Live = (0..).zip(slices).map(|(number, pods)| slice(&format!("echo-{number}"), pods)).collect();
+        let before = Backend { pod: Some(pod(OWN, Some("a"))), ..backend("echo-abc-1") };
+        assert_eq!(before.is_lost(&live), lost);
         // One that has yet to come is not lost.
-        assert_eq!(lost(&[backend("echo-abc-1")], Some("ns"), change, &slice), None);
+        assert!(!backend("echo-abc-1").is_lost(&live));
     }
 
     #[test]

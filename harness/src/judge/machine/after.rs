@@ -10,7 +10,7 @@ use crate::judge::doing::Doing;
 use crate::judge::env::Report;
 use crate::judge::settle::Settling;
 use crate::judge::verdict::CameOut;
-use crate::log::Elapsed;
+use crate::log::{Elapsed, Ended};
 use crate::scenario::{Branch, Verb};
 
 impl Judge {
@@ -62,6 +62,14 @@ impl Judge {
     pub(super) fn stop(&mut self, findings: usize, now: Elapsed) {
         let until = now + self.context.timing.quiet;
         self.doing = if self.inconclusive.is_some() { Doing::Done } else { Doing::Doubting { until, findings } };
+    }
+
+    /// The execution is over. What has just failed may have done so by what ended it.
+    pub(super) fn end(&mut self, ended: &Ended) {
+        if let (Ended::Environment { .. }, Doing::Doubting { findings, .. }) = (ended, &self.doing) {
+            self.findings.truncate(*findings);
+        }
+        self.ended = Some(ended.clone());
     }
 
     /// Notes what a step, or a part of one, came to. Returns whether the scenario stops there.

@@ -17,7 +17,7 @@ use crate::{
     faults::{
         Fault, Seam,
         endpoints::keep_lanes,
-        tools::{backends, each, hosts, rules, serve, serve_from},
+        tools::{backends, each, hosts, rules, serve, serve_from, view},
     },
     runtime::seams::{ConfigSeam, Seen},
     snapshot::{Kind, Object, ObjectKey, Snapshot},
@@ -75,6 +75,15 @@ fn resolve_names_once(snapshot: &mut Snapshot) {
             let number = first.entry(key).or_insert_with(|| slice["ports"][0]["port"].clone()).clone();
             each(slice, "/ports").for_each(|port| port["port"] = number.clone());
         }
+    });
+}
+
+/// Takes the ports of a Service away that come behind another of their number.
+fn forget_all_but_the_first_of_a_number(snapshot: &mut Snapshot) {
+    snapshot.edit(Kind::Service, |service| {
+        let Some(ports) = service.pointer_mut("/spec/ports").and_then(Value::as_array_mut) else { return };
+        let mut numbers = BTreeSet::new();
+        ports.retain(|port| numbers.insert(port["port"].as_u64()));
     });
 }
 
@@ -258,6 +267,16 @@ pub(super) const BUGS: &[Bug] = &[
             seam: Seam::Config(|| serve_from(forget_tcp_ports_behind_udp)),
         },
         reported: &["Kong/kubernetes-ingress-controller#1080", "kubernetes/ingress-nginx#984"],
+    },
+    Bug {
+        fault: Fault {
+            name: "refuses-ports-by-the-first-of-a-number",
+            summary: "Says UnsupportedProtocol of a route to a port of a Service where another port of the number, with another protocol, comes \
+                      first.",
+            clauses: &["blind:HTTPRouteServiceTypes.1"],
+            seam: Seam::Snapshot(|| view(forget_all_but_the_first_of_a_number)),
+        },
+        reported: &["Kong/kubernetes-ingress-controller#1080"],
     },
     Bug {
         fault: Fault {
