@@ -329,16 +329,16 @@ mod tests {
     const OWN: &str = "echo-abc-1-77-0";
 
     #[rstest]
-    #[case::as_it_was(&[&[(OWN, "a", true)]], false)]
-    #[case::no_longer_ready(&[&[(OWN, "a", false)]], true)]
-    #[case::without_endpoints(&[&[]], true)]
-    #[case::another_pod(&[&[("echo-abc-1-77-1", "b", true)]], true)]
-    #[case::another_of_its_name(&[&[(OWN, "b", true)]], true)]
-    #[case::beside_another(&[&[("echo-abc-1-77-1", "b", true), (OWN, "a", true)]], false)]
-    #[case::in_one_of_several(&[&[("other", "c", true)], &[(OWN, "a", true)], &[]], false)]
-    #[case::with_its_service(&[], false)]
-    fn a_backend_whose_pod_is_gone_is_lost(#[case] slices: &[&[(&str, &str, bool)]], #[case] lost: bool) {
-        let live: Live = (0..).zip(slices).map(|(number, pods)| slice(&format!("echo-{number}"), pods)).collect();
+    #[case::as_it_was(vec![vec![(OWN, "a", true)]], false)]
+    #[case::no_longer_ready(vec![vec![(OWN, "a", false)]], true)]
+    #[case::without_endpoints(vec![vec![]], true)]
+    #[case::another_pod(vec![vec![("echo-abc-1-77-1", "b", true)]], true)]
+    #[case::another_of_its_name(vec![vec![(OWN, "b", true)]], true)]
+    #[case::beside_another(vec![vec![("echo-abc-1-77-1", "b", true), (OWN, "a", true)]], false)]
+    #[case::in_one_of_several(vec![vec![("other", "c", true)], vec![(OWN, "a", true)], vec![]], false)]
+    #[case::with_its_service(vec![], false)]
+    fn a_backend_whose_pod_is_gone_is_lost(#[case] slices: Vec<Vec<(&str, &str, bool)>>, #[case] lost: bool) {
+        let live: Live = (0..).zip(&slices).map(|(number, pods)| slice(&format!("echo-{number}"), pods)).collect();
         let before = Backend { pod: Some(pod(OWN, Some("a"))), ..backend("echo-abc-1") };
         assert_eq!(before.is_lost(&live), lost);
         // One that has yet to come is not lost.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::driver::*;
 use crate::judge::Context;
-use crate::log::{Body, Change, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile};
+use crate::log::{Body, Change, Ended, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile};
 use crate::scenario::{Answer, HeaderTest, ObjectRef, Probe, ProbeTarget, Seen, Share};
 
 fn probing(probe: Probe) -> Play {
@@ -108,6 +108,20 @@ fn attempts_of_a_late_harness_are_not_the_targets_failure(#[case] lags: &[u64], 
         play = play.at(*at, Body::Lagged { by: 1_100_000 });
     }
     assert_eq!(play.run().outcome, outcome);
+}
+
+/// What fails stands for a quiet window before it is believed: what ends an execution may show only then.
+#[rstest]
+#[case::before_it_failed(3000, 1)]
+#[case::while_it_is_doubted(5120, 0)]
+#[case::long_after(9000, 1)]
+fn what_has_just_failed_is_not_held_against_a_target_whose_surroundings_broke(
+    #[case] at: u64,
+    #[case] findings: usize,
+) {
+    let gone = Ended::Environment { error: "a backend is gone".to_owned() };
+    let mut play = probing(get(backend("echo"))).probes(|_, _, _| Back::Status(404)).at(at, Body::ScenarioEnded(gone));
+    assert_eq!(play.run().findings.len(), findings);
 }
 
 #[test]
