@@ -471,15 +471,16 @@ fn gateway(status: Value, change: impl FnOnce(&mut crate::scenario::SubjectExpec
 
 /// A Gateway that has only been made waits for machines, whatever part of its status is asked for; one that was there does not.
 #[rstest]
-#[case::made(180, false, Outcome::Passed)]
-#[case::made_in_old_logs(0, false, Outcome::Late)]
-#[case::was_there(180, true, Outcome::Late)]
+#[case::made((180, 3), false, Outcome::Passed)]
+#[case::made_in_old_logs((0, 0), false, Outcome::Late)]
+#[case::made_in_newer_logs((180, 0), false, Outcome::Late)]
+#[case::was_there((180, 3), true, Outcome::Late)]
 fn listeners_of_a_gateway_that_was_only_made_have_its_time(
-    #[case] opened: u64,
+    #[case] (opened, openings): (u64, u32),
     #[case] was_there: bool,
     #[case] outcome: Outcome,
 ) {
-    let timing = Timing { opened: Duration::from_secs(opened), ..Timing::of(TimingProfile::Real) };
+    let timing = Timing { opened: Duration::from_secs(opened), openings, ..Timing::of(TimingProfile::Real) };
     let listener = |status: &str| {
         let conditions = [condition(&format!("Programmed={status}"), 1)];
         own_gateway(json!({"listeners": [{"name": "http", "conditions": conditions}]}))
