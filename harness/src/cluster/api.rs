@@ -15,6 +15,9 @@ use serde_json::Value;
 use super::clock::{self, Backoff};
 use super::reach::Reach;
 
+/// Objects of one page.
+const PAGE: usize = 500;
+
 /// What the API server answered.
 #[derive(Debug, Clone)]
 pub struct Reply {
@@ -149,6 +152,21 @@ impl Api {
     /// outage) is outlasted.
     pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
         self.outlast(|| self.call(Method::GET, path, None, Vec::new())).await
+    }
+
+    /// Reads a collection page by page, so that not all of it has to be kept.
+    pub async fn pages(&self, path: &str, mut take: impl FnMut(Vec<Value>)) -> Result<(), ApiError> {
+        let mut more = String::new();
+        loop {
+            let mut page = self.get(&format!("{path}?limit={PAGE}{more}")).await?;
+            if let Some(Value::Array(some)) = page.get_mut("items").map(Value::take) {
+                take(some);
+            }
+            match page.pointer("/metadata/continue").and_then(Value::as_str) {
+                Some(token) if !token.is_empty() => more = format!("&continue={}", encode(token)),
+                _ => return Ok(()),
+            }
+        }
     }
 
     /// Reads JSON by way of the API server from somebody who wants to see a header. Outlasts what [`Api::get`] does.

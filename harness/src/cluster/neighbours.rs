@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::api::{Api, ApiError};
 use super::kinds::Kind;
 use super::names::RUN_LABEL;
-use super::room::pages;
 
 /// How many entries, such as Gateways, are of classes of this controller and of no run.
 ///
@@ -13,9 +12,9 @@ use super::room::pages;
 /// If classes or entries cannot be read.
 pub async fn count(api: &Api, controller: &str, class: &Kind, entry: &Kind) -> Result<usize, ApiError> {
     let (mut classes, mut count) = (Vec::new(), 0);
-    pages(api, &class.collection(None), |page| classes.extend(page)).await?;
+    api.pages(&class.collection(None), |page| classes.extend(page)).await?;
     // There may be thousands, and none of them is kept.
-    pages(api, &entry.collection(None), |page| count += served(controller, &classes, &page)).await?;
+    api.pages(&entry.collection(None), |page| count += served(controller, &classes, &page)).await?;
     Ok(count)
 }
 

@@ -5,8 +5,6 @@ use serde_json::Value;
 
 use super::api::{Api, ApiError};
 
-/// Objects of one page.
-const PAGE: usize = 500;
 /// Where more Pods than so many fit, room is no question, and all that there are would be much to read.
 const LARGE: usize = 2_000;
 
@@ -27,12 +25,12 @@ pub struct Room {
 /// If nodes or Pods cannot be read.
 pub async fn look(api: &Api) -> Result<Option<Room>, ApiError> {
     let mut nodes = Vec::new();
-    pages(api, "/api/v1/nodes", |page| nodes.extend(page)).await?;
+    api.pages("/api/v1/nodes", |page| nodes.extend(page)).await?;
     if Room::of(&nodes, &[]).is_none_or(|room| room.fit > LARGE) {
         return Ok(None);
     }
     let mut pods = Vec::new();
-    pages(api, "/api/v1/pods", |page| pods.extend(page)).await?;
+    api.pages("/api/v1/pods", |page| pods.extend(page)).await?;
     Ok(Room::of(&nodes, &pods))
 }
 
@@ -67,21 +65,6 @@ fn is_open(node: &Value) -> bool {
 
 fn pods_of(node: &Value) -> Option<usize> {
     node.pointer("/status/allocatable/pods")?.as_str()?.parse().ok()
-}
-
-/// Reads a collection page by page.
-pub(super) async fn pages(api: &Api, path: &str, mut take: impl FnMut(Vec<Value>)) -> Result<(), ApiError> {
-    let mut more = String::new();
-    loop {
-        let mut page = api.get(&format!("{path}?limit={PAGE}{more}")).await?;
-        if let Some(Value::Array(some)) = page.get_mut("items").map(Value::take) {
-            take(some);
-        }
-        match page.pointer("/metadata/continue").and_then(Value::as_str) {
-            Some(token) if !token.is_empty() => more = format!("&continue={}", super::api::encode(token)),
-            _ => return Ok(()),
-        }
-    }
 }
 
 #[cfg(test)]
