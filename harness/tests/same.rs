@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use gateproof::dialects::Reference;
 use gateproof::judge::contract::{Contract, GATEWAY_API};
-use gateproof::run::{RunOptions, Silent, TargetChoice, run};
+use gateproof::log::Body;
+use gateproof::run::replay::replay;
+use gateproof::run::{RunOptions, RunOutput, Silent, TargetChoice, run};
 use gateproof::scenario::expectations::enumerate;
 use gateproof::scenario::select::select;
 use gateproof::scenario::{Basis, Channel, Level, Scenario, Verb, Vocabulary, load};
-use gateproof_report::record::{ProbeRecord, RunRecord, ScenarioRecord};
+use gateproof_report::record::{Outcome, ProbeRecord, RunRecord, ScenarioRecord, executions};
 
 /// One in so many of these.
 const ONE_IN: usize = 3;
@@ -90,4 +92,31 @@ async fn the_record_without_its_times_is_the_same_every_time() {
         let text = |record: &RunRecord| serde_json::to_string_pretty(record).unwrap();
         assert!(text(other) == text(&records[0]), "what is not about one scenario differs");
     }
+}
+
+/// The log says how many are listed: those of the first numbers, in whatever order they ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn executions_that_passed_alike_are_counted_in_a_replay_too() {
+    let contract = Arc::new(Contract::parse(GATEWAY_API).unwrap());
+    let mut options = RunOptions::new(TargetChoice::embedded(Reference::GatewayApi, None), Arc::clone(&contract));
+    options.repeat = 6;
+    let scenarios: Vec<Scenario> = scenarios().into_iter().filter(|one| one.name.starts_with("gatewayclass-")).collect();
+    assert!(!scenarios.is_empty());
+    let RunOutput { mut events, record, .. } = run(options, scenarios.clone(), &mut Silent).await.unwrap();
+    let passed = |record: &RunRecord| executions(record, |outcome| outcome == Outcome::Passed);
+    assert_eq!((record.scenarios.len(), passed(&record)), (6 * scenarios.len(), 6 * scenarios.len()));
+
+    let first = Arc::make_mut(&mut events[0]);
+    let Body::RunStarted(started) = &mut first.body else { panic!("a run begins with its start") };
+    assert!(started.listed.is_some());
+    started.listed = Some(2);
+    let fewer = replay(&events, &scenarios, &contract, None, None).unwrap();
+    assert_eq!(passed(&fewer), passed(&record));
+    for (two, six) in fewer.scenarios.chunks(2).zip(record.scenarios.chunks(6)) {
+        assert_eq!(two, [ScenarioRecord { alike: 4, ..six[0].clone() }, six[1].clone()]);
+    }
+
+    let Body::RunStarted(started) = &mut Arc::make_mut(&mut events[0]).body else { panic!("a run begins with its start") };
+    started.listed = None;
+    assert_eq!(replay(&events, &scenarios, &contract, None, None).unwrap().scenarios, record.scenarios);
 }

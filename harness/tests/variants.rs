@@ -19,7 +19,7 @@ use gateproof::run::{Silent, embedded, run};
 use gateproof::scenario::Scenario;
 use gateproof_apiserver::crds::parse_bundle;
 use gateproof_controllers::variants::{self, DELAY};
-use gateproof_report::record::{Outcome, RunRecord, Severity};
+use gateproof_report::record::{Outcome, RunRecord, Severity, executions};
 use gateproof_testbed::KnownVariant;
 use proof::Quiet;
 use rand::seq::IndexedRandom;
@@ -186,7 +186,7 @@ async fn gateways_come_a_few_at_a_time_where_they_take_long() {
     (options.jobs, options.repeat) = (32, repeat);
     let scenarios = plan.scenarios.into_iter().filter(|one| one.name == "gateway-serves").collect();
     let output = run(options, scenarios, &mut Silent).await.unwrap();
-    let passed = output.record.scenarios.iter().filter(|one| one.outcome == Outcome::Passed).count();
+    let passed = executions(&output.record, |outcome| outcome == Outcome::Passed);
     assert_eq!(passed, usize::try_from(repeat).unwrap());
     let (mut coming, mut most) = (HashSet::new(), 0);
     for event in &output.events {

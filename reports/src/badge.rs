@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::page;
-use crate::record::{Outcome, RunRecord};
+use crate::record::{Outcome, RunRecord, executions};
 use crate::terminal::printable;
 
 /// What a run came to as a whole.
@@ -43,7 +43,7 @@ impl Badge {
     /// The badge of a run.
     pub fn of(record: &RunRecord, verdict: Verdict) -> Badge {
         let target = &record.target;
-        let count = |wanted: &[Outcome]| record.scenarios.iter().filter(|s| wanted.contains(&s.outcome)).count();
+        let count = |wanted: &[Outcome]| executions(record, |one| wanted.contains(&one));
         let known = count(&[Outcome::KnownFailure]);
         let failed = count(&[Outcome::Failed, Outcome::Late]);
         let (said, color) = match verdict {

@@ -200,6 +200,26 @@ pub struct ScenarioRecord {
     pub probes: Vec<ProbeRecord>,
     /// Milliseconds from its first to its last event.
     pub duration_ms: u64,
+    /// How many more executions of the scenario passed as this one did, with nothing else to say: a run has too many to list them all.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub alike: u32,
+}
+
+impl ScenarioRecord {
+    /// How many executions it tells of.
+    pub fn executions(&self) -> usize {
+        usize::try_from(self.alike).unwrap_or(usize::MAX).saturating_add(1)
+    }
+}
+
+/// How many executions ended so.
+pub fn executions(record: &RunRecord, is_so: impl Fn(Outcome) -> bool) -> usize {
+    record.scenarios.iter().filter(|one| is_so(one.outcome)).map(ScenarioRecord::executions).sum()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_none(alike: &u32) -> bool {
+    *alike == 0
 }
 
 /// A scenario's name without the number of a repeat, and that number: `a#2` is the second execution of `a`, and `a` the first.

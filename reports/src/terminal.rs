@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::known::{KnownFailureRecord, KnownState};
-use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity};
+use crate::record::{ContractRecord, Finding, Outcome, RunRecord, ScenarioRecord, Severity, executions};
 use crate::reproduce;
 use crate::words::{counted, shortened};
 
@@ -31,7 +31,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 
 /// How many scenarios ended in each way, in one line.
 pub fn counts(record: &RunRecord) -> String {
-    let count = |outcome| record.scenarios.iter().filter(|s| s.outcome == outcome).count();
+    let count = |outcome| executions(record, |one| one == outcome);
     let mut parts = vec![format!("{} passed", count(Outcome::Passed)), format!("{} failed", count(Outcome::Failed))];
     for (outcome, word) in [
         (Outcome::Late, "late"),

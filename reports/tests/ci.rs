@@ -105,6 +105,14 @@ fn the_reference_is_not_taken_for_an_implementation() {
 }
 
 #[test]
+fn executions_that_are_not_listed_count() {
+    let mut run = run("pf");
+    run.scenarios[0].alike = 9;
+    assert_eq!(Badge::of(&run, Verdict::Failed).message, "v1.6.1: 1 of 11 failed");
+    assert_eq!(gateproof_report::terminal::counts(&run), "10 passed, 1 failed");
+}
+
+#[test]
 fn a_badge_holds_no_markup_of_others() {
     let mut run = run("p");
     run.target.gateway_api_version = Some("\"><script>&\u{202e}".to_owned());

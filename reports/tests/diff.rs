@@ -50,6 +50,14 @@ fn how_a_scenario_changed(#[case] before: &str, #[case] here: &str, #[case] expe
     assert!(found.passes());
 }
 
+#[test]
+fn executions_that_are_not_listed_count() {
+    let mut before = executed("pp");
+    before.scenarios[1].alike = 190;
+    let found = between(&[before], &[executed("f")], &[]);
+    assert_eq!(found.scenarios[0].executions, [192, 1]);
+}
+
 /// As for one run that repeats it.
 #[test]
 fn several_runs_know_what_is_flaky() {

@@ -20,6 +20,7 @@ fn scenario((name, outcome): (&str, Outcome)) -> ScenarioRecord {
         stages: vec![],
         probes: vec![],
         duration_ms: 0,
+        alike: 0,
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn scenario(name: &str, misses: &[(&str, &[&str])]) -> ScenarioRecord
         stages: vec![],
         probes: vec![],
         duration_ms: 1,
+        alike: 0,
     }
 }
 

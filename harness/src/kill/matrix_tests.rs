@@ -256,6 +256,7 @@ fn warnings_count_for_what_only_should_be(#[case] clauses: &[&str], #[case] firs
         stages: Vec::new(),
         probes: Vec::new(),
         duration_ms: 0,
+        alike: 0,
     };
     assert_eq!(ScenarioRun::of(&record, clauses, gateproof_suites::requirements()).first.len(), first);
 }

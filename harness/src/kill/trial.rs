@@ -334,6 +334,7 @@ mod tests {
             stages: Vec::new(),
             probes: Vec::new(),
             duration_ms: 0,
+            alike: 0,
         }
     }
 

@@ -65,6 +65,9 @@ pub struct RunStarted {
     /// Which part of a selection it is, if it is not the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardRecord>,
+    /// How many executions of a scenario are listed that passed with nothing else to say, if not all of them are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<u32>,
     /// The user's file of known failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_failures: Vec<KnownFailure>,

@@ -35,6 +35,7 @@ fn scenario(name: &str, outcome: Outcome, findings: Vec<Finding>) -> ScenarioRec
         stages: Vec::new(),
         probes: Vec::new(),
         duration_ms: 0,
+        alike: 0,
     }
 }
 

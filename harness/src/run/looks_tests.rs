@@ -92,6 +92,7 @@ fn said(verdict: Verdict) -> Vec<String> {
         stages: Vec::new(),
         probes: Vec::new(),
         duration_ms: 0,
+        alike: 0,
     };
     let basis = Basis::release("1.6.1".parse().unwrap(), Channel::Standard);
     let execution = Execution { judged: &judged, record: &record, basis };

@@ -185,11 +185,11 @@ async fn run_on(
     let tally = env.tally();
     let contract = record::contract_records(&options.contract, target.facts.basis(), tally.shared(), watched, &entries);
     let mut records = record::Records::default();
-    let scenarios = entries.into_iter().map(|entry| {
+    for entry in entries {
         let duration = tally.duration(&entry.name);
-        records.of(entry, duration)
-    });
-    let record = record::run_record(&started, &tally, scenarios.collect(), contract, interrupted);
+        records.add(entry, duration);
+    }
+    let record = record::run_record(&started, &tally, records.all(), contract, interrupted);
     drop(tally);
     Ok(RunOutput { events, record, left_out, leftovers, kept, logs })
 }

@@ -16,7 +16,7 @@ use super::options::RunOptions;
 use super::plan::{self, Decision, Planned};
 use super::preflight::{CANARY, PREFLIGHT, Preflight};
 use super::prepare::{self, Failed, RunError, Target, shapes};
-use super::record::{self, End, Entry};
+use super::record::{self, Alike, End, Entry};
 use super::schedule::{Job, demand};
 use super::session::{SetUp, Slot};
 use super::tally::Tally;
@@ -102,11 +102,13 @@ pub async fn open(
     let Asked { policy, plan, canary, request, preflight } = ask(target, options, scenarios, reporter).await?;
     let mut trial = Trial { preflight, removal: None };
     let run_id = names::run_id();
-    let (mut slots, entries) = slots(&plan, options, &timing)?;
+    let (mut slots, mut jobs) = slots(&plan, options, &timing)?;
+    let entries = not_run(&plan);
     if purpose == Purpose::Preflight {
         slots.clear();
+        jobs.clear();
     }
-    let mut demand = demand(slots.iter().map(|slot| &slot.job));
+    let mut demand = demand(jobs.iter());
     if let (Purpose::Preflight, Some(request)) = (purpose, &request) {
         for (_, shape) in shapes(request)? {
             demand.entry(shape).or_insert(Demand { shared: 1, ..Demand::default() });
@@ -120,6 +122,7 @@ pub async fn open(
     let started = RunStarted {
         selected: Some(selected),
         left_out: Some(left_out.iter().map(|scenario| scenario.name.clone()).collect()),
+        listed: Some(record::listed(scenarios.len())),
         digests: origin::digests(options, facts, scenarios, &timing),
         shard: options.part.as_ref().map(|part| origin::shard(part, &left_out)),
         ..run_started(target, options, &policy, &run_id, &timing)
@@ -223,7 +226,7 @@ pub async fn open(
         () = env.is_lost() => Default::default(),
     };
     let known = known::in_force(&started.known_failures, &started.date);
-    let set_up = SetUp { run_id, slots, instances, pool_took, known, life };
+    let set_up = SetUp { run_id, slots, jobs, alike: Alike::of(&started), instances, pool_took, known, life };
     if let Some(request) = request {
         try_request(&env, &tidy, options, &set_up, request, target.dialer.advice(), &mut trial).await;
         // Broken off, or with the API server or a Lease gone, it has no answer, and the session says so and cleans up.
@@ -316,36 +319,39 @@ async fn try_request(
     }));
 }
 
-/// The executions that the plan asks for, and the entries of scenarios that do not run.
-fn slots(plan: &[Planned], options: &RunOptions, timing: &Timing) -> Result<(Vec<Slot>, Vec<Entry>), RunError> {
-    let mut slots = Vec::new();
-    let mut entries = Vec::new();
-    for Planned { scenario, decision } in plan {
+/// The executions that the plan asks for, and what the schedule has to know of each.
+fn slots(plan: &[Planned], options: &RunOptions, timing: &Timing) -> Result<(Vec<Slot>, Vec<Job>), RunError> {
+    let (mut slots, mut jobs) = (Vec::new(), Vec::new());
+    for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
+        // One after the other they run in the same order every time.
+        let took = options.took.get(&scenario.name).filter(|_| options.jobs > 1);
+        let took = took.map(|millis| Duration::from_millis(*millis));
+        let job = Job::of(scenario, shapes(scenario)?, timing).took(took);
+        for repetition in 1..=options.repeat.max(1) {
+            let suffix = if repetition == 1 { String::new() } else { format!("#{repetition}") };
+            slots.push(Slot {
+                name: Arc::from(format!("{}{suffix}", scenario.name)),
+                scenario: Arc::clone(scenario),
+                index: slots.len(),
+            });
+            jobs.push(job.clone().of_round(repetition - 1));
+        }
+    }
+    Ok((slots, jobs))
+}
+
+/// The entries of scenarios that do not run.
+fn not_run(plan: &[Planned]) -> Vec<Entry> {
+    let entry = |Planned { scenario, decision }: &Planned| {
         let (outcome, reason) = match decision {
             Decision::NotSupported(reason) => (Outcome::NotSupported, reason),
             Decision::Skipped(reason) => (Outcome::Skipped, reason),
-            Decision::Run => {
-                let gateways = shapes(scenario)?;
-                // One after the other they run in the same order every time.
-                let took = options.took.get(&scenario.name).filter(|_| options.jobs > 1);
-                let took = took.map(|millis| Duration::from_millis(*millis));
-                for repetition in 1..=options.repeat.max(1) {
-                    let suffix = if repetition == 1 { String::new() } else { format!("#{repetition}") };
-                    slots.push(Slot {
-                        name: Arc::from(format!("{}{suffix}", scenario.name)),
-                        scenario: Arc::clone(scenario),
-                        index: slots.len(),
-                        job: Job::of(scenario, gateways.clone(), timing).took(took).of_round(repetition - 1),
-                    });
-                }
-                continue;
-            }
+            Decision::Run => return None,
         };
         let end = End::NotRun { outcome, reason: reason.clone() };
-        let name = Arc::from(scenario.name.as_str());
-        entries.push(Entry { name, scenario: Arc::clone(scenario), end });
-    }
-    Ok((slots, entries))
+        Some(Entry { name: Arc::from(scenario.name.as_str()), scenario: Arc::clone(scenario), end })
+    };
+    plan.iter().filter_map(entry).collect()
 }
 
 /// What is watched: the class by name; by the run's label Gateways, namespaces, and whatever scenarios apply or name; by
@@ -416,6 +422,7 @@ fn run_started(
         left_out: None,
         digests: None,
         shard: None,
+        listed: None,
         known_failures: options.known_failures.clone(),
         timing: timing.clone(),
     }

@@ -1,6 +1,6 @@
 //! From a closed log and its verdicts to the run record. Pure.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use gateproof_report::record::{Breach, ContractRecord, Outcome, RunRecord, ScenarioRecord, Target, repeat_of};
@@ -35,15 +35,63 @@ impl Entry {
     pub fn verdict(&self) -> Option<&Verdict> {
         match &self.end {
             End::Judged(verdict) => Some(verdict),
-            End::NotRun { .. } => None,
+            End::Alike | End::NotRun { .. } => None,
         }
     }
+}
+
+/// How many executions are listed, all scenarios together, that passed with nothing else to say: so many fit into memory, and into reports
+/// that are read.
+const LISTED: usize = 5_000;
+/// How many of a scenario are, however many scenarios there are: whoever compares two runs needs as many.
+const LISTED_OF_EACH: usize = 5;
+
+/// How many executions of each of so many scenarios are listed that passed with nothing else to say.
+pub fn listed(scenarios: usize) -> u32 {
+    u32::try_from((LISTED / scenarios.max(1)).max(LISTED_OF_EACH)).unwrap_or(u32::MAX)
+}
+
+/// Tells executions that are listed from those that are counted only: the first ones are, by their numbers, in whatever order they end.
+pub struct Alike {
+    most: usize,
+    listed: HashMap<String, BTreeMap<u32, usize>>,
+}
+
+impl Alike {
+    /// Of a run that began so.
+    pub fn of(started: &RunStarted) -> Alike {
+        let most = started.listed.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        Alike { most, listed: HashMap::new() }
+    }
+
+    /// Takes in the verdict on the entry at an index, called `name`. Gives the index of one that is counted only from now on, if there is.
+    pub fn beyond(&mut self, index: usize, name: &str, verdict: &Verdict) -> Option<usize> {
+        if !says_nothing_else(verdict) {
+            return None;
+        }
+        let (scenario, number) = repeat_of(name);
+        let listed = self.listed.entry(scenario.to_owned()).or_default();
+        listed.insert(number, index);
+        if listed.len() > self.most { listed.pop_last().map(|(_, beyond)| beyond) } else { None }
+    }
+}
+
+/// Whether it passed, and that is all.
+fn says_nothing_else(verdict: &Verdict) -> bool {
+    let Verdict { outcome, reason, findings, probes, contract, .. } = verdict;
+    *outcome == Outcome::Passed
+        && reason.is_none()
+        && findings.is_empty()
+        && contract.is_empty()
+        && probes.iter().all(|probe| probe.staying == 0)
 }
 
 /// What became of a selected scenario.
 pub enum End {
     /// It ran.
     Judged(Box<Verdict>),
+    /// It ran, and passed as others of its scenario did that are listed.
+    Alike,
     /// It did not.
     NotRun {
         /// Skipped, not supported or inconclusive.
@@ -57,24 +105,43 @@ pub enum End {
 #[derive(Default)]
 pub struct Records {
     blank: HashMap<String, ScenarioRecord>,
+    listed: Vec<ScenarioRecord>,
+    alike: HashMap<String, u32>,
 }
 
 impl Records {
-    /// The record of one entry. `duration_ms` is that of its events.
-    pub fn of(&mut self, entry: Entry, duration_ms: u64) -> ScenarioRecord {
+    /// Adds an entry. `duration_ms` is that of its events.
+    pub fn add(&mut self, entry: Entry, duration_ms: u64) {
         let Entry { name, scenario, end } = entry;
         let blank = self.blank.entry(scenario.name.clone()).or_insert_with(|| blank(&scenario));
-        let mut record = ScenarioRecord { name: name.to_string(), duration_ms, ..blank.clone() };
+        let blank = || ScenarioRecord { name: name.to_string(), duration_ms, ..blank.clone() };
         match end {
-            End::Judged(verdict) => {
-                let Verdict { outcome, reason, findings, stages, probes, .. } = *verdict;
-                (record.outcome, record.reason) = (outcome, reason);
-                (record.findings, record.stages, record.probes) = (findings, stages, probes);
+            End::Judged(verdict) => self.listed.push(filled(blank(), *verdict)),
+            End::NotRun { outcome, reason } => {
+                self.listed.push(ScenarioRecord { outcome, reason: Some(reason), ..blank() });
             }
-            End::NotRun { outcome, reason } => (record.outcome, record.reason) = (outcome, Some(reason)),
+            End::Alike => *self.alike.entry(scenario.name.clone()).or_default() += 1,
         }
-        record
     }
+
+    /// All of them in order of name.
+    pub fn all(mut self) -> Vec<ScenarioRecord> {
+        self.listed.sort_by(|a, b| repeat_of(&a.name).cmp(&repeat_of(&b.name)));
+        for record in self.listed.iter_mut().filter(|one| one.outcome == Outcome::Passed && one.findings.is_empty()) {
+            record.alike = self.alike.remove(repeat_of(&record.name).0).unwrap_or_default();
+        }
+        self.listed
+    }
+}
+
+/// The record of one execution. `duration_ms` is that of its events.
+pub fn of_execution(name: &str, scenario: &Scenario, verdict: Verdict, duration_ms: u64) -> ScenarioRecord {
+    filled(ScenarioRecord { name: name.to_owned(), duration_ms, ..blank(scenario) }, verdict)
+}
+
+fn filled(blank: ScenarioRecord, verdict: Verdict) -> ScenarioRecord {
+    let Verdict { outcome, reason, findings, stages, probes, .. } = verdict;
+    ScenarioRecord { outcome, reason, findings, stages, probes, ..blank }
 }
 
 /// What a scenario's manifest says, and nothing of any execution.
@@ -92,6 +159,7 @@ fn blank(scenario: &Scenario) -> ScenarioRecord {
         stages: Vec::new(),
         probes: Vec::new(),
         duration_ms: 0,
+        alike: 0,
     }
 }
 
@@ -108,7 +176,6 @@ pub fn run_record(
     scenarios.iter_mut().for_each(|scenario| known::excuse(&in_force, scenario));
     known::excuse_contract(&in_force, &mut contract);
     let known_failures = known::account(&started.known_failures, &started.date, &scenarios, &contract);
-    scenarios.sort_by(|a, b| repeat_of(&a.name).cmp(&repeat_of(&b.name)));
     // ConformanceReports are Gateway API's alone.
     let is_reported = started.dialect == Dialect::gateway_api().name();
     let in_no_profile =
@@ -188,6 +255,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::time::Duration;
 
+    use gateproof_report::record::{Finding, ProbeRecord};
     use rstest::rstest;
     use serde_json::{Value, json};
 
@@ -212,16 +280,93 @@ mod tests {
     #[test]
     fn executions_of_a_scenario_have_its_manifest_in_common() {
         let scenario = Arc::new(load::builtin_once()[0].clone());
-        let end = |name: &str| Entry {
-            name: Arc::from(name),
-            scenario: Arc::clone(&scenario),
-            end: End::NotRun { outcome: Outcome::Skipped, reason: "it was left out".to_owned() },
-        };
         let mut records = Records::default();
-        let (first, second) = (records.of(end("a"), 3), records.of(end("a#2"), 4));
+        for (name, duration_ms) in [("a", 3), ("a#2", 4)] {
+            let end = End::NotRun { outcome: Outcome::Skipped, reason: "it was left out".to_owned() };
+            records.add(Entry { name: Arc::from(name), scenario: Arc::clone(&scenario), end }, duration_ms);
+        }
+        let [first, second] = &records.all()[..] else { panic!("two were added") };
         assert_eq!((second.name.as_str(), second.duration_ms, second.outcome), ("a#2", 4, Outcome::Skipped));
         assert!(!first.summary.is_empty() && Arc::ptr_eq(&first.summary, &second.summary));
         assert!(!first.proves.is_empty() && Arc::ptr_eq(&first.proves, &second.proves));
+    }
+
+    fn verdict(outcome: Outcome) -> Verdict {
+        Verdict {
+            outcome,
+            reason: None,
+            findings: Vec::new(),
+            stages: Vec::new(),
+            shares: Vec::new(),
+            probes: vec![ProbeRecord { converging: 3, ..ProbeRecord::default() }],
+            came_out: Vec::new(),
+            checked: 1,
+            contract: Vec::new(),
+            contract_watched: Watched::default(),
+            slowest_settle: Duration::ZERO,
+        }
+    }
+
+    fn finding() -> Finding {
+        serde_json::from_value(json!({
+            "expectation": "steps[1].settle", "severity": "warning", "clauses": [], "line": 1, "stage": "observed",
+            "expected": "one thing", "seen": "another", "late": false, "consequence": false, "atMs": 1,
+        }))
+        .unwrap()
+    }
+
+    fn breach() -> (String, Breach) {
+        let (scenario, object, path, seen) = Default::default();
+        ("contract/Gateway/a".to_owned(), Breach { scenario, object, path, seen, seq: 1 })
+    }
+
+    /// What stays of each is what a long run takes of memory.
+    #[rstest]
+    #[case::passed(|_: &mut Verdict| (), false)]
+    #[case::failed(|one: &mut Verdict| one.outcome = Outcome::Failed, true)]
+    #[case::with_a_warning(|one: &mut Verdict| one.findings.push(finding()), true)]
+    #[case::not_all_the_time(|one: &mut Verdict| one.probes[0].staying = 1, true)]
+    #[case::against_the_contract(|one: &mut Verdict| one.contract.push(breach()), true)]
+    fn what_passed_as_others_did_is_counted(#[case] differs: fn(&mut Verdict), #[case] is_listed: bool) {
+        const MOST: usize = 10;
+        let scenario = Arc::new(load::builtin_once()[0].clone());
+        let last = MOST + 4;
+        let mut ended = Vec::new();
+        for number in 1..=last {
+            let mut verdict = verdict(if number == 1 { Outcome::Failed } else { Outcome::Passed });
+            if number == MOST + 2 {
+                differs(&mut verdict);
+            }
+            let name = if number == 1 { scenario.name.clone() } else { format!("{}#{number}", scenario.name) };
+            ended.push((Arc::from(name), verdict));
+        }
+        // The last first, but for one.
+        ended[1..].reverse();
+        let (mut alike, mut entries) = (Alike { most: MOST, listed: HashMap::new() }, Vec::<Entry>::new());
+        for (name, verdict) in ended {
+            let beyond = alike.beyond(entries.len(), &name, &verdict);
+            entries.push(Entry { name, scenario: Arc::clone(&scenario), end: End::Judged(Box::new(verdict)) });
+            beyond.into_iter().for_each(|beyond| entries[beyond].end = End::Alike);
+        }
+        let mut records = Records::default();
+        entries.into_iter().for_each(|entry| records.add(entry, 1));
+        let all = records.all();
+        let told: Vec<(u32, u32)> = all.iter().map(|one| (repeat_of(&one.name).1, one.alike)).collect();
+        let mut expected: Vec<(u32, u32)> = (1..).take(MOST + 1).map(|number| (number, 0)).collect();
+        expected[1].1 = if is_listed { 2 } else { 3 };
+        expected.extend(is_listed.then_some((expected.len() as u32 + 1, 0)));
+        assert_eq!(told, expected);
+        assert_eq!(all.iter().map(ScenarioRecord::executions).sum::<usize>(), last);
+    }
+
+    #[rstest]
+    #[case::one(1, 5_000)]
+    #[case::none(0, 5_000)]
+    #[case::some(100, 50)]
+    #[case::all(900, 5)]
+    #[case::more_than_there_are(9_000, 5)]
+    fn of_few_scenarios_more_executions_are_listed(#[case] scenarios: usize, #[case] expected: u32) {
+        assert_eq!(listed(scenarios), expected);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use super::options::DEFAULT_MAX_PROBES;
 use super::otherwise::otherwise;
 use super::preflight::PREFLIGHT;
-use super::record::{self, End, Entry, Records};
+use super::record::{self, Alike, End, Entry, Records};
 use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, stands, unanswered};
 use super::tally::Tally;
 use crate::dialects::Dialect;
@@ -130,7 +130,8 @@ pub fn rederive(
     contract: &Arc<Contract>,
     preflight: Option<&Scenario>,
 ) -> Result<Rederived, ReplayError> {
-    let Again { entries, tally, as_if, basis, interrupted } = again(events, scenarios, contract, preflight, None)?;
+    let Again { entries, watched, tally, as_if, basis, interrupted } =
+        again(events, scenarios, contract, preflight, None)?;
     let mut all = Vec::new();
     for NotRun { name, outcome, reason } in events.iter().filter_map(not_run).flatten() {
         let scenario = scenarios.iter().find(|scenario| scenario.name == repeat_of(name).0);
@@ -141,7 +142,7 @@ pub fn rederive(
     all.extend(entries);
     // The order of the run decides whose a breach is that several saw.
     all.sort_by(|a, b| {
-        let place = |entry: &Entry| matches!(entry.end, End::Judged(_));
+        let place = |entry: &Entry| !matches!(entry.end, End::NotRun { .. });
         (place(a), repeat_of(&a.name)).cmp(&(place(b), repeat_of(&b.name)))
     });
     let left_out = as_if.left_out.clone();
@@ -150,7 +151,7 @@ pub fn rederive(
         Some(Judged { name: Arc::clone(&entry.name), scenario: Arc::clone(&entry.scenario), verdict })
     };
     let judged = all.iter().filter_map(judged).collect();
-    let record = Again { entries: all, tally, as_if, basis, interrupted }.record(contract);
+    let record = Again { entries: all, watched, tally, as_if, basis, interrupted }.record(contract);
     Ok(Rederived { judged, record, basis, left_out })
 }
 
@@ -164,6 +165,7 @@ fn not_run(event: &Arc<Event>) -> Option<&[NotRun]> {
 /// What is judged again, and as what.
 struct Again {
     entries: Vec<Entry>,
+    watched: Watched,
     tally: Tally,
     as_if: RunStarted,
     basis: Basis,
@@ -173,17 +175,14 @@ struct Again {
 impl Again {
     /// The record of these entries.
     fn record(self, contract: &Contract) -> RunRecord {
-        let Again { entries, tally, as_if, basis, interrupted } = self;
-        let mut watched = Watched::default();
-        let verdicts = entries.iter().filter_map(Entry::verdict);
-        verdicts.for_each(|verdict| watched.add(verdict.contract_watched.clone()));
+        let Again { entries, watched, tally, as_if, basis, interrupted } = self;
         let rules = record::contract_records(contract, basis, tally.shared(), watched, &entries);
-        let mut made = Records::default();
-        let records = entries.into_iter().map(|entry| {
+        let mut records = Records::default();
+        for entry in entries {
             let duration = tally.duration(&entry.name);
-            made.of(entry, duration)
-        });
-        record::run_record(&as_if, &tally, records.collect(), rules, interrupted)
+            records.add(entry, duration);
+        }
+        record::run_record(&as_if, &tally, records.all(), rules, interrupted)
     }
 }
 
@@ -236,6 +235,7 @@ fn again(
     let mut tally = Tally::new(contract, basis, &controller, &started.timing);
     let mut slowest_settle = Duration::ZERO;
     let mut entries: Vec<Entry> = Vec::new();
+    let (mut alike, mut watched) = (Alike::of(started), Watched::default());
     let mut manifests: HashMap<&str, Arc<Scenario>> = HashMap::new();
     let by_start: HashMap<u64, &Recorded<'_>> = executions.iter().map(|one| (one.started, one)).collect();
     let mut open: IndexMap<&Arc<str>, Open<'_>> = IndexMap::new();
@@ -289,9 +289,12 @@ fn again(
         }
         let scenario = manifests.entry(&scenario.name).or_insert_with(|| Arc::new(scenario.clone()));
         let (name, scenario) = (Arc::clone(name), Arc::clone(scenario));
+        watched.add(std::mem::take(&mut verdict.contract_watched));
+        let beyond = alike.beyond(entries.len(), &name, &verdict);
         entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
+        beyond.into_iter().for_each(|beyond| entries[beyond].end = End::Alike);
     }
-    Ok(Again { entries, tally, as_if, basis, interrupted })
+    Ok(Again { entries, watched, tally, as_if, basis, interrupted })
 }
 
 /// An execution that is being judged again.

@@ -1,6 +1,7 @@
 //! Which scenario starts next. Pure: it is told what ends and answers what may start.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::coming;
@@ -34,7 +35,7 @@ const ASIDE: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// Pool Gateways by alias.
-    pub gateways: Vec<(String, Shape)>,
+    pub gateways: Arc<[(String, Shape)]>,
     /// How many Gateways it makes.
     pub own: usize,
     /// What it must not share.
@@ -111,7 +112,7 @@ impl Job {
         let own = coming::own(scenario);
         let coming = if own > 0 { timing.quiet * OWN_GATEWAY } else { Duration::ZERO };
         Job {
-            gateways,
+            gateways: gateways.into(),
             own,
             isolation: scenario.isolation,
             fills,
@@ -145,7 +146,7 @@ impl Job {
 pub fn demand<'j>(jobs: impl Iterator<Item = &'j Job>) -> BTreeMap<Shape, Demand> {
     let mut demand: BTreeMap<Shape, Demand> = BTreeMap::new();
     for job in jobs {
-        for (_, shape) in &job.gateways {
+        for (_, shape) in &*job.gateways {
             let demand = demand.entry(*shape).or_default();
             if job.is_exclusive() {
                 // Who has the whole cluster takes one that others had.
@@ -390,7 +391,7 @@ impl Schedule {
             return None;
         }
         let mut placed: Vec<(String, usize)> = Vec::new();
-        for (alias, shape) in &job.gateways {
+        for (alias, shape) in &*job.gateways {
             let free = self.instances.iter().enumerate().find(|(candidate, instance)| {
                 let lanes = self.lanes(*candidate);
                 instance.shape == *shape
@@ -436,6 +437,11 @@ impl Schedule {
     /// On targets that merge Gateways, those that scenarios bring themselves share lanes nobody can foresee.
     fn is_own_gateway_running(&self) -> bool {
         self.running.keys().any(|running| self.jobs[*running].is_exclusive() && self.jobs[*running].gateways.is_empty())
+    }
+
+    /// Whether a job has the lanes of its Gateways, or the class that it fills, for itself.
+    pub fn is_exclusive(&self, index: usize) -> bool {
+        self.jobs[index].is_exclusive()
     }
 
     /// Whether what a job serves answers for the hosts of all others too.

@@ -16,7 +16,7 @@ use super::environment::Environment;
 use super::execute::{Execution, execute};
 use super::intake::Intake;
 use super::options::{Keep, RunOptions};
-use super::record::{End, Entry, Records};
+use super::record::{self, Alike, End, Entry};
 use super::rest::Rest;
 use super::schedule::{Job, Schedule, Start};
 use super::tidy::{Tidy, cluster_scoped, unscript};
@@ -43,6 +43,10 @@ pub struct SetUp {
     pub run_id: String,
     /// What is to be executed.
     pub slots: Vec<Slot>,
+    /// What the schedule has to know of each.
+    pub jobs: Vec<Job>,
+    /// Which executions are counted only.
+    pub alike: Alike,
     /// The pool.
     pub instances: Vec<Instance>,
     /// How long the first and the last of its Gateways took that came.
@@ -61,8 +65,6 @@ pub struct Slot {
     pub scenario: Arc<Scenario>,
     /// Position in the run, from which its token is made.
     pub index: usize,
-    /// What the schedule has to know.
-    pub job: Job,
 }
 
 /// What came of the scenarios.
@@ -115,14 +117,13 @@ pub async fn session(
     set_up: SetUp,
     reporter: &mut dyn Progress,
 ) -> Outcomes {
-    let SetUp { run_id, slots, instances, pool_took, known, life } = set_up;
-    let jobs = slots.iter().map(|slot| slot.job.clone()).collect();
+    let SetUp { run_id, slots, jobs, mut alike, instances, pool_took, known, life } = set_up;
     let intake = Intake::new(env.timing.quiet, env.timing.gateway).behind(pool_took);
     let mut schedule = Schedule::new(jobs, instances, options.jobs, intake);
     let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
     let mut under_way: HashMap<tokio::task::Id, (usize, Bindings)> = HashMap::new();
-    let mut ends: HashMap<usize, End> = HashMap::new();
+    let mut ends: Vec<Option<End>> = slots.iter().map(|_| None).collect();
     let mut watched = Watched::default();
     let mut leftovers = Vec::new();
     // Nothing in the cluster waits for these.
@@ -139,12 +140,12 @@ pub async fn session(
                 None => (Outcome::Inconclusive, "interrupted before it began".to_owned()),
             };
             for index in schedule.stop() {
-                ends.insert(index, End::NotRun { outcome, reason: reason.clone() });
+                ends[index] = Some(End::NotRun { outcome, reason: reason.clone() });
             }
         }
         if let Some(why) = env.lost() {
             for index in schedule.stop() {
-                ends.insert(index, End::NotRun { outcome: Outcome::Inconclusive, reason: why.to_owned() });
+                ends[index] = Some(End::NotRun { outcome: Outcome::Inconclusive, reason: why.to_owned() });
             }
         }
         while let Some(start) = schedule.start() {
@@ -153,7 +154,7 @@ pub async fn session(
             let bindings = bind_names(env, options, &run_id, slot, &schedule, &start);
             kept.insert(start.job, kept_names(&bindings));
             let locks = locks_of(env, slot, &schedule, &start);
-            let exclusive = slot.job.is_exclusive();
+            let exclusive = schedule.is_exclusive(start.job);
             let alone = exclusive || schedule.answers_for_all(start.job);
             let lanes = exclusive.then(|| locks.iter().cloned().collect());
             let (name, scenario) = (Arc::clone(&slot.name), Arc::clone(&slot.scenario));
@@ -185,21 +186,26 @@ pub async fn session(
             Some(report) = reports.recv() => match report {
                 Report::Judged(index, mut verdict) => {
                     watched.add(verdict.set_aside());
-                    ends.insert(index, End::Judged(verdict));
-                    if !ends.get(&index).is_some_and(|end| stays(options.keep, end)) {
+                    let mut record = record_of(env, &slots[index], (*verdict).clone());
+                    known::excuse(&known, &mut record);
+                    let beyond = alike.beyond(index, &slots[index].name, &verdict);
+                    let end = End::Judged(verdict);
+                    if !stays(options.keep, &end) {
                         kept.remove(&index);
                     }
-                    if let Some(mut record) = record_of(env, &slots[index], ends.get(&index)) {
-                        known::excuse(&known, &mut record);
-                        if options.fail_fast && matches!(record.outcome, Outcome::Failed | Outcome::Late) && failed_by.is_none() {
-                            failed_by = Some(Arc::clone(&slots[index].name));
-                            env.interrupt.trigger();
-                        }
-                        reporter.finished(&record);
+                    ends[index] = Some(end);
+                    if let Some(beyond) = beyond {
+                        env.tally().forget(&slots[beyond].name);
+                        ends[beyond] = Some(End::Alike);
                     }
+                    if options.fail_fast && matches!(record.outcome, Outcome::Failed | Outcome::Late) && failed_by.is_none() {
+                        failed_by = Some(Arc::clone(&slots[index].name));
+                        env.interrupt.trigger();
+                    }
+                    reporter.finished(&record);
                 }
                 Report::NotRun(index, reason) => {
-                    ends.insert(index, End::NotRun { outcome: Outcome::Inconclusive, reason });
+                    ends[index] = Some(End::NotRun { outcome: Outcome::Inconclusive, reason });
                 }
                 Report::Logs(index, said) => {
                     let scenario = &slots[index].scenario.name;
@@ -224,7 +230,7 @@ pub async fn session(
                     schedule.intake().over(index);
                 }
                 Report::Cleaned(more) => leftovers.extend(more),
-                Report::Stays(index) => ends.extend(littered(&mut schedule, index, &slots[index].name)),
+                Report::Stays(index) => littered(&mut ends, &mut schedule, index, &slots[index].name),
                 Report::Scripted(more) => scripted.extend(more),
             },
             Some(ended) = tasks.join_next_with_id() => {
@@ -235,10 +241,10 @@ pub async fn session(
                     let error = format!("the harness broke off: {error}");
                     let scope = Scope::Scenario(Arc::clone(&slots[index].name));
                     env.log.append(scope, Body::ScenarioEnded(Ended::Environment { error: error.clone() }));
-                    ends.entry(index).or_insert(End::NotRun { outcome: Outcome::Inconclusive, reason: error });
+                    ends[index].get_or_insert(End::NotRun { outcome: Outcome::Inconclusive, reason: error });
                     let left = remove(env, tidy, &slots[index].name, &bindings).await;
                     if !left.is_empty() {
-                        ends.extend(littered(&mut schedule, index, &slots[index].name));
+                        littered(&mut ends, &mut schedule, index, &slots[index].name);
                     }
                     leftovers.extend(left);
                     schedule.intake().over(index);
@@ -253,7 +259,7 @@ pub async fn session(
         }
     }
     life.end().await;
-    kept.retain(|index, _| ends.get(index).is_some_and(|end| stays(options.keep, end)));
+    kept.retain(|index, _| ends[*index].as_ref().is_some_and(|end| stays(options.keep, end)));
     let pool_home = pool_namespace(&run_id);
     if kept.is_empty() && leftovers.is_empty() {
         leftovers.extend(tidy.remove(vec![Tidy::namespace(&pool_home)]).await);
@@ -266,10 +272,10 @@ pub async fn session(
         leftovers.push(Leftover { object: format!("Namespace/{pool_home}"), diagnosis });
     }
     leftovers.extend(scripted);
-    let entries = slots.into_iter().enumerate().map(|(index, slot)| {
+    let entries = slots.into_iter().zip(ends).map(|(slot, end)| {
         let broken =
             || End::NotRun { outcome: Outcome::Inconclusive, reason: "the harness broke off while it ran".to_owned() };
-        Entry { name: slot.name, scenario: slot.scenario, end: ends.remove(&index).unwrap_or_else(broken) }
+        Entry { name: slot.name, scenario: slot.scenario, end: end.unwrap_or_else(broken) }
     });
     let interrupted = env.interrupt.is_triggered() && failed_by.is_none();
     let (entries, kept) = (entries.collect(), kept.into_values().flatten().collect());
@@ -348,11 +354,12 @@ impl Task {
     }
 }
 
-/// The ends of those that do not run since something of this one stays.
-fn littered(schedule: &mut Schedule, index: usize, name: &str) -> Vec<(usize, End)> {
+/// Ends those that do not run since something of this one stays.
+fn littered(ends: &mut [Option<End>], schedule: &mut Schedule, index: usize, name: &str) {
     let reason = format!("what is left of {name} would be in its way; run it by itself");
-    let end = || End::NotRun { outcome: Outcome::Inconclusive, reason: reason.clone() };
-    schedule.litters(index).into_iter().map(|hopeless| (hopeless, end())).collect()
+    for hopeless in schedule.litters(index) {
+        ends[hopeless] = Some(End::NotRun { outcome: Outcome::Inconclusive, reason: reason.clone() });
+    }
 }
 
 /// What is waited for when nothing else is at work.
@@ -385,7 +392,7 @@ async fn remove(env: &Environment, tidy: &Tidy, name: &Arc<str>, bindings: &Bind
 /// What an execution must have to itself before it starts.
 fn locks_of(env: &Environment, slot: &Slot, schedule: &Schedule, start: &Start) -> Vec<String> {
     let instances = start.gateways.iter().map(|(_, index)| &schedule.instances()[*index]);
-    let instances = instances.filter(|_| slot.job.is_exclusive());
+    let instances = instances.filter(|_| schedule.is_exclusive(start.job));
     locks::known_before(&slot.scenario, &env.facts, instances)
 }
 
@@ -417,10 +424,7 @@ fn kept_names(bindings: &Bindings) -> Vec<String> {
     bindings.namespaces.values().cloned().collect()
 }
 
-fn record_of(env: &Environment, slot: &Slot, end: Option<&End>) -> Option<ScenarioRecord> {
-    let End::Judged(verdict) = end? else { return None };
+fn record_of(env: &Environment, slot: &Slot, verdict: Verdict) -> ScenarioRecord {
     let span = env.tally().duration(&slot.name);
-    let entry =
-        Entry { name: Arc::clone(&slot.name), scenario: Arc::clone(&slot.scenario), end: End::Judged(verdict.clone()) };
-    Some(Records::default().of(entry, span))
+    record::of_execution(&slot.name, &slot.scenario, verdict, span)
 }

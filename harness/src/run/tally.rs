@@ -70,6 +70,11 @@ impl Tally {
         self.spans.get(name).map_or(0, |(first, last)| (last - first) / 1000)
     }
 
+    /// Nobody will ask how long an execution took that is over.
+    pub fn forget(&mut self, name: &str) {
+        self.spans.remove(name);
+    }
+
     /// Milliseconds from the start of the run to the last event.
     pub fn whole(&self) -> u64 {
         self.last / 1000

@@ -69,7 +69,7 @@ impl<'a> Side<'a> {
 
     /// How many executions of a scenario came to a verdict.
     pub(super) fn verdicts(&self, name: &str) -> usize {
-        self.executions(name).iter().filter(|one| has_passed(one).is_some()).count()
+        self.executions(name).iter().filter(|one| has_passed(one).is_some()).map(|one| one.executions()).sum()
     }
 
     /// What the executions of a scenario came to.

@@ -58,6 +58,7 @@ fn failed(name: &str, outcome: Outcome, clauses: &[&str], stage: &str, seen: &st
         stages: Vec::new(),
         probes: Vec::new(),
         duration_ms: 1,
+        alike: 0,
     }
 }
 

@@ -20,6 +20,7 @@ pub fn scenario(name: &str, features: &[&str], outcome: Outcome) -> ScenarioReco
         stages: vec![],
         probes: Vec::new(),
         duration_ms: 5,
+        alike: 0,
     }
 }
 

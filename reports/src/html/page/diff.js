@@ -29,6 +29,10 @@ function side(records) {
   }
   const of = (name) => executions.get(name) || [];
   const verdicts = (name) => of(name).map((one) => PASSED[one.outcome]).filter((one) => one !== undefined);
+  const tested = (name) => {
+    const judged = of(name).filter((one) => PASSED[one.outcome] !== undefined);
+    return judged.reduce((sum, one) => sum + 1 + (one.alike || 0), 0);
+  };
   const onlyKnown = (name) => {
     const failures = of(name).filter((one) => PASSED[one.outcome] === false);
     return failures.length > 0 && failures.every((one) => one.outcome === "knownFailure");
@@ -48,7 +52,7 @@ function side(records) {
     return last.reason === undefined ? how : `${how}: ${last.reason}`;
   };
   const names = [...executions.keys()].sort(order);
-  return { runs, latest: runs.at(-1), names, of, verdicts, onlyKnown, state, misses, whyUntested };
+  return { runs, latest: runs.at(-1), names, of, tested, onlyKnown, state, misses, whyUntested };
 }
 
 /** How a state changed; nothing if it did not, or not so that it matters. */
@@ -102,7 +106,7 @@ function changedScenarios(before, here) {
       before: was,
       here: is,
       known: here.onlyKnown(name),
-      executions: [before.verdicts(name).length, here.verdicts(name).length],
+      executions: [before.tested(name), here.tested(name)],
       findings,
     };
     if (is === "untested") one.reason = here.whyUntested(name);
