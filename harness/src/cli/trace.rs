@@ -1,9 +1,9 @@
 //! `gateproof report trace`: a run for Perfetto and other readers of Chrome's trace format.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use gateproof_report::record::RunRecord;
+use gateproof_report::record::{RunRecord, repeat_of};
 use gateproof_report::terminal;
 use gateproof_report::trace::{self, Execution, Happening, Micros, Trace, What};
 use jiff::Timestamp;
@@ -86,6 +86,8 @@ fn later(events: &[Event], record: &RunRecord) -> Micros {
 /// Puts into a trace what of a log and its record is in it.
 fn add(trace: &mut Trace, events: &[Event], record: &RunRecord) {
     let records: HashMap<&str, _> = record.scenarios.iter().map(|one| (&*one.name, one)).collect();
+    let counted = record.scenarios.iter().filter(|one| one.alike > 0);
+    let counted: HashSet<&str> = counted.map(|one| repeat_of(&one.name).0).collect();
     let mut open: HashMap<&str, usize> = HashMap::new();
     let later = later(events, record);
     for event in events {
@@ -94,11 +96,12 @@ fn add(trace: &mut Trace, events: &[Event], record: &RunRecord) {
             Scope::Scenario(name) => {
                 if matches!(event.body, Body::ScenarioStarted(_)) {
                     open.insert(name, trace.executions.len());
-                    // What was run before all scenarios is in no record.
+                    // What was run before all scenarios is in no record, nor is what is only counted.
                     let record = records.get(&**name);
+                    let unlisted = if counted.contains(repeat_of(name).0) { "passed" } else { "none" };
                     trace.executions.push(Execution {
                         name: name.to_string(),
-                        outcome: record.map_or("none", |one| terminal::word(one.outcome)).to_lowercase(),
+                        outcome: record.map_or(unlisted, |one| terminal::word(one.outcome)).to_lowercase(),
                         from: at,
                         to: at,
                         stages: record.map(|one| one.stages.clone()).unwrap_or_default(),

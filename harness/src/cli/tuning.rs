@@ -29,7 +29,7 @@ pub(crate) struct Tuning {
     /// Stop at the first failure
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Run each scenario N times; of more than 5000 that pass alike, some of each are listed and all are counted
+    /// Run each scenario N times; of many that pass alike some are listed, and all are counted
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) repeat: u32,
     /// The table of time limits to start from; that of the target's kind unless given

@@ -8,7 +8,7 @@
 //! counts, and UNIMPLEMENTED is what 404 is.
 //!
 //! A probe that is sent *once* has one answer, which counts as it is: nothing is repeated, in a row or for a change to arrive.
-//! Of *each* of several the same holds.
+//! Of *each* of several the same holds. One that is sent alone is sent again if its connection broke where others configure the Gateway.
 
 mod mirrors;
 mod place;
@@ -73,6 +73,7 @@ pub(super) struct Probing {
     late: Duration,
     excused: u32,
     countings: u32,
+    resent: u32,
     /// Whether nobody could answer yet, as nobody is to.
     undialled: bool,
 }
@@ -117,6 +118,7 @@ impl Probing {
             excused: 0,
             counting: None,
             countings: 0,
+            resent: 0,
             undialled: false,
         }
     }
@@ -258,6 +260,12 @@ impl Probing {
             return if self.owed > 0 { None } else { self.stayed(now, env) };
         }
         self.misses = misses;
+        let is_owed = self.probe.once && self.resent < env.context.timing.resent;
+        if !good && is_owed && place::broke_among_others(&self.probe, exchange, env) {
+            (self.resent, self.late, self.not_before) = (self.resent + 1, Duration::ZERO, now);
+            self.deadline.renew(now);
+            return None;
+        }
         if !good && self.probe.once {
             return Some(if self.late > TOLERATED { harness_late(env) } else { self.over(now, env) });
         }

@@ -69,6 +69,10 @@ pub struct Timing {
     /// Gateway that was only made had no more time than any.
     #[serde(default)]
     pub openings: u32,
+    /// How often what is sent once is sent again at a Gateway that several scenarios share, where the connection broke before there was a
+    /// whole answer. Zero in logs that were written before it was.
+    #[serde(default)]
+    pub resent: u32,
     /// How long the asked state must stay unchanged to be settled.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -167,6 +171,7 @@ impl Timing {
                 entry_gone: s(5),
                 opened: s(5),
                 openings: 3,
+                resent: 2,
                 quiet: ms(150),
                 consecutive: 3,
                 hold_factor: 3,
@@ -198,6 +203,7 @@ impl Timing {
                 entry_gone: s(180),
                 opened: s(180),
                 openings: 3,
+                resent: 2,
                 quiet: s(1),
                 consecutive: 10,
                 hold_factor: 3,

@@ -122,7 +122,7 @@ pub async fn open(
     let started = RunStarted {
         selected: Some(selected),
         left_out: Some(left_out.iter().map(|scenario| scenario.name.clone()).collect()),
-        listed: Some(record::listed(scenarios.len())),
+        listed: Some(options.listed.unwrap_or_else(|| record::listed(scenarios.len()))),
         digests: origin::digests(options, facts, scenarios, &timing),
         shard: options.part.as_ref().map(|part| origin::shard(part, &left_out)),
         ..run_started(target, options, &policy, &run_id, &timing)

@@ -213,6 +213,8 @@ pub struct RunOptions {
     pub fail_fast: bool,
     /// How many times each scenario runs; at least once.
     pub repeat: u32,
+    /// How many executions of a scenario are listed that passed with nothing else to say; by how many scenarios there are unless given.
+    pub listed: Option<u32>,
     /// The table of limits; by default that of the target's kind.
     pub timing: Option<Timing>,
     /// Whether a wrong status is judged once it stands still.
@@ -307,6 +309,7 @@ impl RunOptions {
             took: BTreeMap::new(),
             fail_fast: false,
             repeat: 1,
+            listed: None,
             timing: None,
             impatient: false,
             timeout_scale: 1.0,

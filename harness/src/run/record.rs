@@ -43,7 +43,7 @@ impl Entry {
 /// How many executions are listed, all scenarios together, that passed with nothing else to say: so many fit into memory, and into reports
 /// that are read.
 const LISTED: usize = 5_000;
-/// How many of a scenario are, however many scenarios there are: whoever compares two runs needs as many.
+/// How many of a scenario are, however many scenarios there are: whoever compares the times of one needs as many at least.
 const LISTED_OF_EACH: usize = 5;
 
 /// How many executions of each of so many scenarios are listed that passed with nothing else to say.
@@ -60,7 +60,7 @@ pub struct Alike {
 impl Alike {
     /// Of a run that began so.
     pub fn of(started: &RunStarted) -> Alike {
-        let most = started.listed.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        let most = started.listed.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX).max(1);
         Alike { most, listed: HashMap::new() }
     }
 
@@ -106,6 +106,8 @@ pub enum End {
 pub struct Records {
     blank: HashMap<String, ScenarioRecord>,
     listed: Vec<ScenarioRecord>,
+    /// Of each scenario the number of the first that passed with nothing else to say.
+    first: HashMap<String, u32>,
     alike: HashMap<String, u32>,
 }
 
@@ -116,7 +118,16 @@ impl Records {
         let blank = self.blank.entry(scenario.name.clone()).or_insert_with(|| blank(&scenario));
         let blank = || ScenarioRecord { name: name.to_string(), duration_ms, ..blank.clone() };
         match end {
-            End::Judged(verdict) => self.listed.push(filled(blank(), *verdict)),
+            End::Judged(verdict) => {
+                if says_nothing_else(&verdict) {
+                    let number = repeat_of(&name).1;
+                    self.first
+                        .entry(scenario.name.clone())
+                        .and_modify(|first| *first = number.min(*first))
+                        .or_insert(number);
+                }
+                self.listed.push(filled(blank(), *verdict));
+            }
             End::NotRun { outcome, reason } => {
                 self.listed.push(ScenarioRecord { outcome, reason: Some(reason), ..blank() });
             }
@@ -127,8 +138,11 @@ impl Records {
     /// All of them in order of name.
     pub fn all(mut self) -> Vec<ScenarioRecord> {
         self.listed.sort_by(|a, b| repeat_of(&a.name).cmp(&repeat_of(&b.name)));
-        for record in self.listed.iter_mut().filter(|one| one.outcome == Outcome::Passed && one.findings.is_empty()) {
-            record.alike = self.alike.remove(repeat_of(&record.name).0).unwrap_or_default();
+        for record in &mut self.listed {
+            let (scenario, number) = repeat_of(&record.name);
+            if self.first.get(scenario) == Some(&number) {
+                record.alike = self.alike.remove(scenario).unwrap_or_default();
+            }
         }
         self.listed
     }

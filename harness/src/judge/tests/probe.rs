@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::driver::*;
 use crate::judge::Context;
 use crate::log::{Body, Change, Ended, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile};
-use crate::scenario::{Answer, HeaderTest, ObjectRef, Probe, ProbeTarget, Seen, Share};
+use crate::scenario::{Answer, HeaderTest, Isolation, ObjectRef, Probe, ProbeTarget, Seen, Share};
 
 fn probing(probe: Probe) -> Play {
     Play::new(scenario(vec![asks(probe)]))
@@ -68,6 +68,44 @@ fn what_is_sent_once_has_one_answer(
     }
     let verdict = play.run();
     assert_eq!((verdict.outcome, play.requests.len()), (outcome, requests), "{verdict:?}");
+}
+
+/// Others have a Gateway that they share configured anew.
+#[rstest]
+#[case::twice(2, 2, &[], Outcome::Passed, 3)]
+#[case::every_time(9, 2, &[], Outcome::Failed, 3)]
+#[case::while_the_harness_was_late(1, 2, &[1000], Outcome::Passed, 2)]
+#[case::in_logs_from_before(1, 0, &[], Outcome::Failed, 1)]
+fn what_breaks_where_others_are_is_sent_again(
+    #[case] broken: u32,
+    #[case] resent: u32,
+    #[case] lags: &[u64],
+    #[case] outcome: Outcome,
+    #[case] requests: usize,
+    #[values("", "not of the pool", "alone on its lane", "each of several")] but: &str,
+) {
+    let each = if but == "each of several" { 2 } else { 1 };
+    let mut probe = Probe { once: true, each, ..get(backend("echo")) };
+    probe.target.gateway.pool = but != "not of the pool";
+    let mut scenario = scenario(vec![asks(probe)]);
+    if but == "alone on its lane" {
+        scenario.isolation = Isolation::Lane;
+    }
+    let mut sent = 0..;
+    let context = Context { timing: Timing { resent, ..Timing::of(TimingProfile::Embedded) }, ..context() };
+    let mut play = Play::under(scenario, context).probes(move |_, _, _| {
+        let is_broken = sent.next().is_some_and(|number: u32| number < broken);
+        if is_broken { Back::Error(ProbeError::Broken("closed".to_owned())) } else { Back::Echo("echo-pod") }
+    });
+    // Three of them take longer than the budget of one.
+    play.answers_after = Duration::from_secs(3);
+    for at in lags {
+        play = play.at(*at, Body::Lagged { by: 1_100_000 });
+    }
+    let alone = if lags.is_empty() { Outcome::Failed } else { Outcome::Inconclusive };
+    let expected = if but.is_empty() { (outcome, requests) } else { (alone, 1) };
+    let verdict = play.run();
+    assert_eq!((verdict.outcome, play.requests.len()), expected, "{verdict:?}");
 }
 
 /// One wrong answer among them is enough, and the one after it is not asked for.

@@ -145,13 +145,12 @@ function issueText(scenario) {
 }
 
 function attempts(scenario) {
-  const all = SCENARIOS.get(repeatOf(scenario.name)[0]).executions;
+  const { executions: all, amount } = SCENARIOS.get(repeatOf(scenario.name)[0]);
   if (all.length < 2) return null;
-  const alike = all.reduce((sum, one) => sum + (one.alike || 0), 0);
   const failed = all.filter((one) => PASSED[one.outcome] === false).length;
-  return h("nav", { class: "attempts", "aria-label": "Executions" }, h("span", { class: "quiet" }, `${failed} of ${all.length + alike} failed:`),
+  return h("nav", { class: "attempts", "aria-label": "Executions" }, h("span", { class: "quiet" }, `${failed} of ${amount} failed:`),
     some(all, 40, (one) => h("a", { href: address({ s: one.name, e: "", t: "" }), class: `attempt ${one.outcome}`, "aria-current": one === scenario ? "true" : null }, `${OUTCOMES[one.outcome][0]} ${repeatOf(one.name)[1]}`), "executions"),
-    alike > 0 ? h("span", { class: "quiet" }, ` and ${alike} more that passed`) : null);
+    amount > all.length ? h("span", { class: "quiet" }, ` and ${amount - all.length} more that passed`) : null);
 }
 
 /** Everything of one execution. */

@@ -62,7 +62,7 @@ function rowOf(entry, index) {
     element = h("div", { ...place, ...at, class: classes }, mark(scenario.outcome),
       h("span", { class: "words" }, h("span", { class: "name" }, scenario.name), h("span", { class: "why" }, why.slice(0, 200))),
       isNew ? h("span", { class: "new" }, "new") : null,
-      scenario.executions.length > 1 ? h("span", { class: "number", title: "executions that failed" }, `${failed}/${scenario.executions.length}`) : null);
+      scenario.amount > 1 ? h("span", { class: "number", title: "executions that failed" }, `${failed}/${scenario.amount}`) : null);
   }
   element.style.top = `${index * ROW}px`;
   return element;

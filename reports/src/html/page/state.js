@@ -14,6 +14,7 @@ for (const one of RECORD.scenarios) {
 }
 for (const one of SCENARIOS.values()) {
   one.outcome = WORST.find((outcome) => one.executions.some((each) => each.outcome === outcome)) || "passed";
+  one.amount = one.executions.reduce((sum, each) => sum + 1 + (each.alike || 0), 0);
   one.worst = one.executions.find((each) => each.outcome === one.outcome);
 }
 const BY_EXECUTION = new Map(RECORD.scenarios.map((one) => [one.name, one]));
