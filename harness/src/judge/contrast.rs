@@ -2,7 +2,8 @@
 //!
 //! No answer is not another answer, so it is asked again. Over TLS the hostname is the server name too, since a request for another
 //! host than that of its connection may be refused for that alone. Where no listener has a certificate for it, its connection
-//! may be refused as well: every second time it goes over one for the server name of the probe.
+//! may be refused as well: every second time it goes over one for the server name of the probe. If all that comes of it is that this is
+//! the wrong connection for others, the error is the route's where a backend answered for the probe's own hostname in the step before.
 
 use super::env::Env;
 use super::request::Other;
@@ -23,6 +24,8 @@ pub(super) enum Shown {
     Differs,
     /// Everybody gets it.
     Same,
+    /// Others are refused under the server name of the probe, and it was asked often enough.
+    Misdirected,
     /// Nothing yet.
     Again,
     /// Nothing, and it was asked often enough.
@@ -56,7 +59,7 @@ impl Contrasting {
             Some(_) if end == main => Shown::Same,
             // That is said of the connection, not of the route.
             Some(MISDIRECTED) if !is_own_connection && self.0 < TRIES => Shown::Again,
-            Some(MISDIRECTED) if !is_own_connection => Shown::Nothing,
+            Some(MISDIRECTED) if !is_own_connection => Shown::Misdirected,
             Some(_) => Shown::Differs,
             None if self.0 < TRIES => Shown::Again,
             None => Shown::Nothing,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use gateproof_report::record::{ProbeRecord, Stage};
 
-pub(super) use self::place::place;
+pub(super) use self::place::{Before, host, is_backends, place};
 use super::action::{Action, Next};
 use super::answer::{agrees, compare, in_words};
 use super::contrast::{Contrasting, End, Shown};
@@ -61,8 +61,8 @@ pub(super) struct Probing {
     disagreed_by: Vec<Miss>,
     /// What becomes of the data path once it has agreed.
     staying: Staying,
-    /// Whether a backend answered through its Gateway before.
-    answered_before: bool,
+    /// Where a backend answered before.
+    before: Before,
     /// While it is asked whether there is a way to the address.
     reaching: Option<Reaching>,
     /// While requests are sent in batches: answers that the one under way still owes.
@@ -111,7 +111,7 @@ impl Probing {
             disagrees_since: None,
             disagreed_by: Vec::new(),
             staying: Staying::idle(agreed),
-            answered_before: false,
+            before: Before::Nowhere,
             reaching: None,
             owed: 0,
             late: Duration::ZERO,
@@ -222,7 +222,7 @@ impl Probing {
         if self.reaching.as_mut().is_some_and(|reaching| reaching.add(exchange)) {
             return None;
         }
-        if let Some(taken_down) = taken_down(exchange, &self.probe, env).filter(|_| self.answered_before) {
+        if let Some(taken_down) = taken_down(exchange, &self.probe, env).filter(|_| self.before > Before::Nowhere) {
             return self.answered(&taken_down, now, env);
         }
         let gateway = env.history.versions(&self.probe.target.gateway).last();
@@ -260,8 +260,7 @@ impl Probing {
             return if self.owed > 0 { None } else { self.stayed(now, env) };
         }
         self.misses = misses;
-        let is_owed = self.probe.once && self.resent < env.context.timing.resent;
-        if !good && is_owed && place::broke_among_others(&self.probe, exchange, env) {
+        if !good && place::is_sent_again(&self.probe, self.resent, exchange, env) {
             (self.resent, self.late, self.not_before) = (self.resent + 1, Duration::ZERO, now);
             self.deadline.renew(now);
             return None;
@@ -420,10 +419,9 @@ impl Probing {
             && !seen.code.iter().any(|code| [GrpcCode::OK, GrpcCode::UNIMPLEMENTED].contains(code))
     }
 
-    /// There was a way to the Gateway: a backend answered through it.
-    pub(super) fn answered_before(mut self) -> Probing {
-        self.answered_before = true;
-        self
+    /// A backend answered there before, so there was a way to the Gateway.
+    pub(super) fn after(self, before: Before) -> Probing {
+        Probing { before, ..self }
     }
 
     /// Nothing more is to be proven by contrast: the turn is.
@@ -438,12 +436,14 @@ impl Probing {
         self.asking = Asking::Contrast(contrast);
         let because = match shown {
             Shown::Differs => return Some(self.converged(now, env)),
+            // Its hostname is served otherwise than by this error.
+            Shown::Misdirected if self.before == Before::Host => return Some(self.converged(now, env)),
             Shown::Again => {
                 self.back_off(now, env);
                 return None;
             }
             Shown::Same => "gets the same",
-            Shown::Nothing => "gets no answer",
+            Shown::Misdirected | Shown::Nothing => "gets no answer",
         };
         let seen = in_words(exchange, env.bindings);
         Some(Report::inconclusive(format!(
@@ -479,12 +479,7 @@ impl Probing {
             limit_ms: millis(self.deadline.budget),
             waited_ms: 0,
         });
-        let by_backend = match &self.probe.answer {
-            Answer::Http(seen) => seen.backend.is_some(),
-            Answer::TcpBackend(_) | Answer::TlsBackend { .. } => true,
-            _ => false,
-        };
-        report.answered = by_backend.then(|| place(&self.probe, env));
+        report.answered = place::is_backends(&self.probe).then(|| place(&self.probe, env));
         report
     }
 }

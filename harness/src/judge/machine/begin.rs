@@ -8,7 +8,7 @@ use crate::judge::doing::Doing;
 use crate::judge::env::{Env, Report};
 use crate::judge::hold::Holding;
 use crate::judge::made::Listing;
-use crate::judge::probe::{Probing, place};
+use crate::judge::probe::{Before, Probing, host, is_backends, place};
 use crate::judge::programmed::{Known, Programming, Standing, standing};
 use crate::judge::service::{Counting, Marking, Scripting, unanswered};
 use crate::judge::settle::Settling;
@@ -91,12 +91,19 @@ impl Judge {
         self.account.stirred.is_unchanged(*at).then_some(*at)
     }
 
-    /// Whether a backend answered a probe through this Gateway before.
-    fn has_answered(&self, gateway: &ObjectRef, env: &Env<'_>) -> bool {
-        self.agreed.iter().any(|(step, _)| {
-            matches!(&self.scenario.steps[*step].verb, Verb::Probe(before)
-                if before.target.gateway == *gateway && self.answered.contains(&place(before, env)))
-        })
+    /// Where a backend answered before a probe.
+    fn before(&self, probe: &Probe, env: &Env<'_>) -> Before {
+        let answered = |step: usize| match &self.scenario.steps[step].verb {
+            Verb::Probe(before) => Some(&**before).filter(|before| self.answered.contains(&place(before, env))),
+            _ => None,
+        };
+        let last = env.step.index.checked_sub(1).and_then(answered);
+        if last.is_some_and(|last| is_backends(last) && host(last, env) == host(probe, env)) {
+            return Before::Host;
+        }
+        let is_there = |before: &Probe| before.target.gateway == probe.target.gateway;
+        let there = self.agreed.iter().any(|(step, _)| answered(*step).is_some_and(is_there));
+        if there { Before::Gateway } else { Before::Nowhere }
     }
 
     pub(super) fn probing(&self, probe: &Probe, now: Elapsed, env: &Env<'_>) -> Doing {
@@ -108,8 +115,7 @@ impl Judge {
                 let probing = Probing::new(Probe::clone(probe), self.agreed_before(probe), now, env);
                 let turned = self.answered.contains(&place(probe, env));
                 let probing = if turned { probing.turned() } else { probing };
-                let has_answered = self.has_answered(&probe.target.gateway, env);
-                Doing::Probing(Box::new(if has_answered { probing.answered_before() } else { probing }))
+                Doing::Probing(Box::new(probing.after(self.before(probe, env))))
             }
         }
     }

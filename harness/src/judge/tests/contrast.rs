@@ -5,7 +5,7 @@ use rstest::rstest;
 
 use super::driver::*;
 use crate::log::{ProbeError, ProbeRequest};
-use crate::scenario::Probe;
+use crate::scenario::{Answer, Probe};
 
 const OTHER: &str = "contrast-tok.invalid";
 
@@ -68,6 +68,30 @@ fn no_answer_is_not_another_answer(#[case] answers: Vec<Back>, #[case] outcome: 
     let mut play = probing(get(status(&[500]))).probes(move |_, _, request| match host(request) {
         OTHER => left.next().or_else(|| answers.last().cloned()).unwrap(),
         _ => Back::Status(500),
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
+}
+
+/// Who refuses other hosts than that of the connection shows whose error it is by what the host itself got before.
+#[rstest]
+#[case::it_was_served(backend("echo"), 421, Outcome::Passed)]
+#[case::it_was_not(status(&[200]), 421, Outcome::Inconclusive)]
+#[case::nothing_comes(backend("echo"), 0, Outcome::Inconclusive)]
+fn who_misdirects_others_is_known_by_the_host_itself(
+    #[case] first: Answer,
+    #[case] code: u16,
+    #[case] outcome: Outcome,
+) {
+    let over_tls = |probe: Probe| Probe { tls: true, ..probe };
+    let slow = Probe { path: "/slow".to_owned(), ..get(status(&[504])) };
+    let mut play = Play::new(scenario(vec![asks(over_tls(get(first))), asks(over_tls(slow))]));
+    play.listen("HTTPS");
+    let mut play = play.probes(move |_, id, request| match (host(request), server_name(request)) {
+        (OTHER, "a.test") if code > 0 => Back::Status(code),
+        (OTHER, _) => Back::Error(ProbeError::Handshake("unrecognized name".to_owned())),
+        _ if id.starts_with("tok-0-") => Back::Echo("echo-pod"),
+        _ => Back::Status(504),
     });
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?}", verdict.reason);
