@@ -479,7 +479,7 @@ impl Probing {
             limit_ms: millis(self.deadline.budget),
             waited_ms: 0,
         });
-        report.answered = place::is_backends(&self.probe).then(|| place(&self.probe, env));
+        report.answered = is_backends(&self.probe).then(|| place(&self.probe, env));
         report
     }
 }

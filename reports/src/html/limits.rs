@@ -56,7 +56,8 @@ pub struct Shelf {
     passed: Vec<(String, Box<RawValue>)>,
     passed_size: usize,
     passed_without: usize,
-    others: Vec<(String, Evidence)>,
+    /// As JSON, which takes a fraction of what it stands for: a target that writes without end has thousands of versions in each.
+    others: Vec<(String, String)>,
 }
 
 impl Shelf {
@@ -86,7 +87,7 @@ impl Shelf {
                     self.passed.push((name.to_owned(), RawValue::from_string(text)?));
                 }
             }
-            Some(_) => self.others.push((name.to_owned(), clipped(evidence, TEXT)?)),
+            Some(_) => self.others.push((name.to_owned(), json(&clipped(evidence, TEXT)?)?)),
         }
         Ok(())
     }
@@ -113,46 +114,49 @@ impl Shelf {
     }
 }
 
-/// As JSON, of which the largest gives way until all have room.
+/// What did not pass, as it goes into the page.
+struct Fitted {
+    name: String,
+    text: String,
+    /// What it was, if that was too much.
+    whole: Option<String>,
+}
+
+/// The largest gives way until all have room.
 fn fitting(
-    all: Vec<(String, Evidence)>,
+    all: Vec<(String, String)>,
     room: usize,
     cuts: &mut Cuts,
 ) -> Result<Vec<(String, String)>, serde_json::Error> {
-    let mut texts: Vec<(String, String, Evidence)> = Vec::new();
-    for (name, evidence) in all {
-        texts.push((name, json(&evidence)?, evidence));
-    }
-    let count = texts.len();
-    let mut shortened = vec![false; count];
+    let mut all: Vec<Fitted> = all.into_iter().map(|(name, text)| Fitted { name, text, whole: None }).collect();
     let ways: [fn(Evidence) -> Evidence; 2] = [|evidence| outline(evidence, OTHERS), bare];
     for less in ways {
-        let mut size: usize = texts.iter().map(|(_, text, _)| text.len()).sum();
-        let mut largest: Vec<usize> = (0..count).collect();
-        largest.sort_by(|a, b| (texts[*b].1.len(), &texts[*a].0).cmp(&(texts[*a].1.len(), &texts[*b].0)));
+        let mut size: usize = all.iter().map(|one| one.text.len()).sum();
+        let mut largest: Vec<usize> = (0..all.len()).collect();
+        largest.sort_by(|a, b| (all[*b].text.len(), &all[*a].name).cmp(&(all[*a].text.len(), &all[*b].name)));
         for at in largest {
             if size <= room {
                 break;
             }
-            let (_, text, evidence) = &mut texts[at];
-            let short = json(&less(evidence.clone()))?;
-            if short.len() < text.len() {
-                size -= text.len() - short.len();
-                *text = short;
-                shortened[at] = true;
+            let one = &mut all[at];
+            let short = json(&less(serde_json::from_str(one.whole.as_ref().unwrap_or(&one.text))?))?;
+            if short.len() < one.text.len() {
+                size -= one.text.len() - short.len();
+                let long = std::mem::replace(&mut one.text, short);
+                one.whole.get_or_insert(long);
             }
         }
     }
     let mut size = 0;
     let mut kept = Vec::new();
-    for ((name, text, _), is_short) in texts.into_iter().zip(shortened) {
+    for Fitted { name, text, whole } in all {
         // Where even the least of all is too much, the last have nothing.
         if size + text.len() > room {
             cuts.shortened += 1;
             continue;
         }
         size += text.len();
-        *(if is_short { &mut cuts.shortened } else { &mut cuts.whole }) += 1;
+        *(if whole.is_some() { &mut cuts.shortened } else { &mut cuts.whole }) += 1;
         kept.push((name, text));
     }
     Ok(kept)
