@@ -61,12 +61,15 @@ struct Delta {
     patch: json_patch::Patch,
 }
 
+/// The kind of definitions.
+const DEFINITION: &str = "CustomResourceDefinition";
+
 /// The last version of every object that a later event may be about.
 #[derive(Debug, Default)]
 struct Latest {
     objects: HashMap<ObjectKey, Arc<Value>>,
-    /// Those in the namespaces of each execution, and these: once it has ended nothing more is logged of them, not even that they are gone.
-    /// Others, such as definitions, are seen by others too.
+    /// Those of each execution: once it has ended nothing more is logged of them, not even that they are gone. A definition, which has the
+    /// name that its kind gives it, may be made again by others.
     of: HashMap<Arc<str>, Vec<ObjectKey>>,
 }
 
@@ -81,8 +84,8 @@ impl Latest {
             (_, Body::Observed { key, change: Change::Deleted, .. }) => drop(self.objects.remove(key)),
             (scope, Body::Observed { key, object, .. }) => {
                 let is_new = self.objects.insert(key.clone(), Arc::clone(object)).is_none();
-                let is_in_its_namespace = key.namespace.is_some() || key.kind == "Namespace";
-                if let (true, Scope::Scenario(name)) = (is_new && is_in_its_namespace, scope) {
+                let is_its_own = key.kind != DEFINITION;
+                if let (true, Scope::Scenario(name)) = (is_new && is_its_own, scope) {
                     self.of.entry(Arc::clone(name)).or_default().push(key.clone());
                 }
             }
@@ -168,7 +171,8 @@ mod tests {
     use crate::log::Ended;
 
     fn observed(seq: u64, name: &str, change: Change, object: Value) -> Event {
-        let (kind, namespace) = ("Thing".to_owned(), (name != "whole").then(|| "n".to_owned()));
+        let kind = if name == "definition" { DEFINITION } else { "Thing" }.to_owned();
+        let namespace = (!["definition", "whole"].contains(&name)).then(|| "n".to_owned());
         let key = ObjectKey { group: String::new(), kind, namespace, name: name.to_owned() };
         let body = Body::Observed { key, change, object: Arc::new(object) };
         Event { seq, at: Elapsed(seq), scope: Scope::Run, body }
@@ -227,7 +231,8 @@ mod tests {
             of(scenario("b"), 1, "b"),
             of(Scope::Run, 2, "c"),
             of(scenario("a"), 3, "whole"),
-            ended(4),
+            of(scenario("a"), 4, "definition"),
+            ended(5),
         ];
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
         for event in &events {
@@ -237,7 +242,7 @@ mod tests {
         for Latest { objects, of } in [&encoder.latest, &decoder.latest] {
             let mut left: Vec<&str> = objects.keys().map(|key| key.name.as_str()).collect();
             left.sort_unstable();
-            assert_eq!((left.as_slice(), of.len()), (["b", "c", "whole"].as_slice(), 1));
+            assert_eq!((left.as_slice(), of.len()), (["b", "c", "definition"].as_slice(), 1));
         }
     }
 

@@ -39,14 +39,14 @@ impl Tidy {
     pub async fn remove(&self, keys: Vec<ObjectKey>) -> Vec<Leftover> {
         let mut leftovers = Vec::new();
         let deletions = keys.iter().map(|key| self.writer.delete(0, 0, key.clone()));
-        let mut awaited = Vec::new();
+        let (mut awaited, mut gone) = (Vec::new(), Vec::new());
         for write in futures::future::join_all(deletions).await {
             if write.key.kind == DEFINITION {
                 self.log.append(Scope::Run, Body::Made(Box::new(write.clone())));
             }
             match write.outcome {
                 WriteOutcome::Admitted { .. } => awaited.push(write.key),
-                WriteOutcome::Refused { code: 404, .. } => {}
+                WriteOutcome::Refused { code: 404, .. } => gone.push(write.key),
                 outcome => {
                     leftovers.push(Leftover { object: write.key.to_string(), diagnosis: describe(&outcome) });
                 }
@@ -59,7 +59,8 @@ impl Tidy {
             held.extend(self.await_gone(on_the_way.into_iter().map(|(key, _)| key).collect()).await);
         }
         awaited.retain(|key| !held.iter().any(|(held, _)| held == key));
-        self.writer.forget(&awaited);
+        gone.extend(awaited);
+        self.writer.forget(&gone);
         leftovers.extend(
             held.into_iter().map(|(key, holders)| Leftover { object: key.to_string(), diagnosis: holders.to_string() }),
         );
