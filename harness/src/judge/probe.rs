@@ -86,6 +86,9 @@ enum Asking {
     Contrast(Contrasting),
     Journal {
         reads: u32,
+        /// How many copies there were, and since when there are no more.
+        copies: usize,
+        since: Elapsed,
     },
     /// Once more, after a pause in which what is too much would have come.
     Again,
@@ -299,7 +302,7 @@ impl Probing {
     fn streaked(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         self.asking = Asking::Main;
         if mirrors::are_read(&self.probe) {
-            self.asking = Asking::Journal { reads: 0 };
+            self.read_journals(now);
             return None;
         }
         self.agreed(now, env)

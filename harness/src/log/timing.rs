@@ -73,6 +73,11 @@ pub struct Timing {
     /// whole answer. Zero in logs that were written before it was.
     #[serde(default)]
     pub resent: u32,
+    /// While copies of requests are counted at mirrors, how long after the last one more are waited for: nobody waits for copies, and a
+    /// target that is busy may be behind with them. Zero in logs that were written before they were waited for.
+    #[serde(with = "millis", default)]
+    #[schemars(with = "u64")]
+    pub copies: Duration,
     /// How long the asked state must stay unchanged to be settled.
     #[serde(with = "millis")]
     #[schemars(with = "u64")]
@@ -172,6 +177,7 @@ impl Timing {
                 opened: s(5),
                 openings: 3,
                 resent: 2,
+                copies: s(1),
                 quiet: ms(150),
                 consecutive: 3,
                 hold_factor: 3,
@@ -204,6 +210,7 @@ impl Timing {
                 opened: s(180),
                 openings: 3,
                 resent: 2,
+                copies: s(10),
                 quiet: s(1),
                 consecutive: 10,
                 hold_factor: 3,

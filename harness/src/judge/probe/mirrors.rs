@@ -4,6 +4,8 @@
 //! the mirror exactly once. A mirror that copies nine of ten, each by chance, passes all of up to three countings with a
 //! probability below 1 in 10,000; one that copies half of them, practically never.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 
 use super::{
@@ -14,9 +16,12 @@ use crate::judge::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_t
 use crate::log::JournalEntry;
 use crate::scenario::{Answer, Noted, Probe};
 
-/// How often a journal is read again before the requests count as not mirrored: a mirrored request is under way
+/// How often a journal is read again at least before the requests count as not mirrored: a mirrored request is under way
 /// while the answer to its original is already there.
 const JOURNAL_READS: u32 = 5;
+
+/// How often at most, while mirrors are counted and more copies come: one of them now and then is not to take for ever.
+const MOST_READS: u32 = 60;
 
 /// Requests sent at once while mirrors are counted.
 const BATCH: usize = 20;
@@ -65,9 +70,27 @@ impl Probing {
         if self.streak.len() < requests {
             self.owed = batch(requests, self.streak.len());
         } else {
-            self.asking = Asking::Journal { reads: 0 };
+            self.read_journals(now);
         }
         None
+    }
+
+    /// From now on the journals are read.
+    pub(super) fn read_journals(&mut self, now: Elapsed) {
+        self.asking = Asking::Journal { reads: 0, copies: 0, since: now };
+    }
+
+    /// How many copies there are; nothing if there are two of one, which no waiting mends.
+    fn copies(&self, entries: &[JournalEntry]) -> Option<usize> {
+        let mut copies = HashSet::new();
+        let of_mirrors = entries.iter().filter(|entry| mirrors(&self.probe).contains(&entry.backend));
+        of_mirrors.map(|entry| (&entry.id, &entry.backend)).all(|copy| copies.insert(copy)).then_some(copies.len())
+    }
+
+    /// Whether more copies may be coming, of which there were more the last time at `since`.
+    fn are_coming(&self, copies: Option<usize>, since: Elapsed, now: Elapsed, env: &Env<'_>) -> bool {
+        let all = self.streak.len() * mirrors(&self.probe).len();
+        self.counting.is_some() && copies.is_some_and(|copies| copies < all) && now - since < env.context.timing.copies
     }
 
     /// A counting failed. It starts over, but not for ever: of many countings a bad mirror passes one.
@@ -84,9 +107,9 @@ impl Probing {
         now: Elapsed,
         env: &Env<'_>,
     ) -> Option<Report> {
-        let (reads, is_last) = match self.asking {
-            Asking::Journal { reads } => (reads, false),
-            Asking::Again => (JOURNAL_READS, true),
+        let (reads, known, since, is_last) = match self.asking {
+            Asking::Journal { reads, copies, since } => (reads, copies, since, false),
+            Asking::Again => (JOURNAL_READS, 0, now, true),
             Asking::Main | Asking::Staying | Asking::Contrast(_) => return None,
         };
         let backends = mirrors(&self.probe);
@@ -113,8 +136,11 @@ impl Probing {
             (self.counting, self.owed) = (Some(requests), batch(requests, 0));
             return None;
         }
-        if reads + 1 < JOURNAL_READS {
-            self.asking = Asking::Journal { reads: reads + 1 };
+        let copies = self.copies(entries);
+        let since = if copies > Some(known) { now } else { since };
+        let may_go_on = reads + 1 < MOST_READS && self.are_coming(copies, since, now, env);
+        if reads + 1 < JOURNAL_READS || may_go_on && !is_last {
+            self.asking = Asking::Journal { reads: reads + 1, copies: copies.unwrap_or(known), since };
             self.back_off(now, env);
             return None;
         }

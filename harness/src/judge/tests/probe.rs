@@ -385,6 +385,23 @@ fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: u
     }
 }
 
+/// A target that is busy may be behind with copies, whose originals are answered.
+#[rstest]
+#[case::all_of_them(98, Outcome::Passed)]
+#[case::not_all(90, Outcome::Failed)]
+fn copies_are_waited_for_as_long_as_more_come(#[case] most: usize, #[case] outcome: Outcome) {
+    let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
+    let (mut batch, mut there) = (String::new(), 0);
+    play.on_journal = Box::new(move |_, ids| {
+        if batch != ids[0] {
+            (batch, there) = (ids[0].clone(), 0);
+        }
+        there += 5;
+        mirrored(ids.iter().take(there.min(most)))
+    });
+    assert_eq!(play.run().outcome, outcome);
+}
+
 #[rstest]
 #[case::presented(Back::Presented("a.test", "echo-pod"), None)]
 #[case::case_does_not_matter(Back::Presented("A.test", "echo-pod"), None)]
