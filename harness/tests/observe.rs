@@ -9,6 +9,7 @@ use std::time::Duration;
 use gateproof::cluster::api::Api;
 use gateproof::cluster::clean::{CleanScope, clean};
 use gateproof::cluster::connect::{Source, connect};
+use gateproof::cluster::executions::Executions;
 use gateproof::cluster::kinds::Kinds;
 use gateproof::cluster::log_writer::LogWriter;
 use gateproof::cluster::names;
@@ -44,8 +45,8 @@ async fn bench(options: Options) -> Bench {
     let writer = Writer::new(api.clone(), Arc::clone(&kinds), &Timing::of(TimingProfile::Embedded), None);
     let log = Arc::new(LogWriter::start(None).unwrap());
     let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run(RUN.to_owned()))).collect();
-    let tokens = HashMap::from([("abcdef-0".to_owned(), Arc::from("scenario-a"))]);
-    let observer = Observer::start(&api, &log, resources, tokens, Some(&Dialect::gateway_api())).await.unwrap();
+    let executions = Executions::of(RUN, vec![Arc::from("scenario-a")], 1, Vec::new());
+    let observer = Observer::start(&api, &log, resources, executions, Some(&Dialect::gateway_api())).await.unwrap();
     Bench { server, api, writer, log, observer }
 }
 

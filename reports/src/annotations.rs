@@ -1,5 +1,6 @@
 //! What is wrong in a run as commands of GitHub's workflows, which shows each beside the run.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::record::{Outcome, RunRecord, Severity};
@@ -17,7 +18,7 @@ pub fn render(record: &RunRecord) -> String {
     for scenario in &record.scenarios {
         let first = scenario.findings.iter().find(|finding| finding.severity == Severity::Failure);
         let why = first.map(|finding| format!("expected {}; saw {}", finding.expected, finding.seen));
-        let why = why.or_else(|| scenario.reason.clone()).unwrap_or_default();
+        let why = why.or_else(|| scenario.reasons().map(Cow::into_owned)).unwrap_or_default();
         match scenario.outcome {
             Outcome::Failed | Outcome::Late => errors.push((scenario.name.clone(), why)),
             Outcome::Inconclusive => warnings.push((scenario.name.clone(), why)),

@@ -50,7 +50,7 @@ fn leftover_suite(record: &RunRecord) -> TestSuite {
 }
 
 fn scenario_case(scenario: &ScenarioRecord, arguments: &[String]) -> TestCase {
-    let reason = || shortened(scenario.reason.as_deref().unwrap_or_default(), LONGEST).into_owned();
+    let reason = || shortened(&scenario.reasons().unwrap_or_default(), LONGEST).into_owned();
     let status = match scenario.outcome {
         Outcome::Passed => TestCaseStatus::success(),
         Outcome::Failed | Outcome::Late => {

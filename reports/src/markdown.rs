@@ -57,11 +57,11 @@ pub fn render_with(record: &RunRecord, diagnosis: &[String]) -> String {
     let mut left_out = 0_usize;
     for scenario in record.scenarios.iter().filter(|s| s.outcome != Outcome::Passed) {
         if out.len() > ROWS {
-            left_out += 1;
+            left_out += scenario.executions();
             continue;
         }
         let first = scenario.findings.iter().find(|f| f.severity == Severity::Failure);
-        let why = match (first, &scenario.reason) {
+        let why = match (first, &scenario.reasons()) {
             (_, Some(reason)) if scenario.outcome == Outcome::KnownFailure => cell(reason),
             (Some(f), _) => {
                 let clauses =

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::known::KnownFailureRecord;
+use crate::words::counted;
 
 /// How a scenario ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -200,7 +201,8 @@ pub struct ScenarioRecord {
     pub probes: Vec<ProbeRecord>,
     /// Milliseconds from its first to its last event.
     pub duration_ms: u64,
-    /// How many more executions of the scenario passed as this one did, with nothing else to say: a run has too many to list them all.
+    /// How many more executions of the scenario ended as this one did: passed with nothing else to say, or never began for this reason. A
+    /// run has too many to list them all.
     #[serde(default, skip_serializing_if = "is_none")]
     pub alike: u32,
 }
@@ -209,6 +211,13 @@ impl ScenarioRecord {
     /// How many executions it tells of.
     pub fn executions(&self) -> usize {
         usize::try_from(self.alike).unwrap_or(usize::MAX).saturating_add(1)
+    }
+
+    /// The reason, and how many more have it.
+    pub fn reasons(&self) -> Option<Cow<'_, str>> {
+        let reason = Cow::Borrowed(self.reason.as_deref()?);
+        let more = || counted(self.alike, "more execution", "more executions");
+        Some(if self.alike == 0 { reason } else { format!("{reason} (and {})", more()).into() })
     }
 }
 
@@ -225,6 +234,11 @@ fn is_none(alike: &u32) -> bool {
 /// A scenario's name without the number of a repeat, and that number: `a#2` is the second execution of `a`, and `a` the first.
 pub fn repeat_of(name: &str) -> (&str, u32) {
     name.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?))).unwrap_or((name, 1))
+}
+
+/// The name of the execution of a scenario with this number, the first being 1: what [`repeat_of`] takes apart.
+pub fn repeat(scenario: &str, number: usize) -> String {
+    if number <= 1 { scenario.to_owned() } else { format!("{scenario}#{number}") }
 }
 
 /// How binding a finding is.

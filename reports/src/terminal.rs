@@ -53,8 +53,8 @@ pub fn failure(scenario: &ScenarioRecord, arguments: &[String]) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {} ({})", word(scenario.outcome), printable(&scenario.name), printable(&scenario.file));
     let _ = writeln!(out, "  {}", printable(&scenario.summary));
-    if let Some(reason) = &scenario.reason {
-        let _ = writeln!(out, "  reason:   {}", printable(&shortened(reason, LONGEST)));
+    if let Some(reason) = scenario.reasons() {
+        let _ = writeln!(out, "  reason:   {}", printable(&shortened(&reason, LONGEST)));
     }
     let (first, consequences): (Vec<&Finding>, Vec<&Finding>) = scenario.findings.iter().partition(|f| !f.consequence);
     for finding in first {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use gateproof_report::record::{RunRecord, repeat_of};
+use gateproof_report::record::{Outcome as Ended, RunRecord, repeat_of};
 use gateproof_report::terminal;
 use gateproof_report::trace::{self, Execution, Happening, Micros, Trace, What};
 use jiff::Timestamp;
@@ -86,7 +86,7 @@ fn later(events: &[Event], record: &RunRecord) -> Micros {
 /// Puts into a trace what of a log and its record is in it.
 fn add(trace: &mut Trace, events: &[Event], record: &RunRecord) {
     let records: HashMap<&str, _> = record.scenarios.iter().map(|one| (&*one.name, one)).collect();
-    let counted = record.scenarios.iter().filter(|one| one.alike > 0);
+    let counted = record.scenarios.iter().filter(|one| one.alike > 0 && one.outcome == Ended::Passed);
     let counted: HashSet<&str> = counted.map(|one| repeat_of(&one.name).0).collect();
     let mut open: HashMap<&str, usize> = HashMap::new();
     let later = later(events, record);

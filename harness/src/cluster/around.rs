@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::api::{Api, ApiError, encode};
+use super::executions::Executions;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
 use super::names::{self, RUN_LABEL};
@@ -26,7 +27,7 @@ enum Of {
     /// Definitions of the dialect: what there is of them is logged.
     Definitions,
     /// Everything that is not of this run: that it changed is logged, with the scenario in whose namespace it did.
-    Others { query: String, scopes: Arc<HashMap<String, Arc<str>>> },
+    Others { query: String, executions: Arc<Executions> },
 }
 
 /// A watch of metadata.
@@ -53,13 +54,13 @@ impl AroundWatcher {
     pub(super) fn others(
         kind: Kind,
         run_id: &str,
-        scopes: &Arc<HashMap<String, Arc<str>>>,
+        executions: &Arc<Executions>,
         api: &Api,
         log: &Arc<LogWriter>,
     ) -> AroundWatcher {
         let query = format!("labelSelector={}&", encode(&format!("{RUN_LABEL}!={run_id}")));
         let groups = vec![kind.group.clone()];
-        AroundWatcher::of(Of::Others { query, scopes: Arc::clone(scopes) }, kind, groups, api, log)
+        AroundWatcher::of(Of::Others { query, executions: Arc::clone(executions) }, kind, groups, api, log)
     }
 
     fn of(of: Of, kind: Kind, groups: Vec<String>, api: &Api, log: &Arc<LogWriter>) -> AroundWatcher {
@@ -124,9 +125,9 @@ impl AroundWatcher {
         match &self.of {
             Of::Definitions => self.log.append(Scope::Run, Body::Observed { key, change, object }),
             Of::Others { .. } if !self.began => {}
-            Of::Others { scopes, .. } => {
+            Of::Others { executions, .. } => {
                 let token = key.namespace.as_deref().and_then(names::token_of);
-                let scenario = token.and_then(|token| scopes.get(token)).cloned();
+                let scenario = token.and_then(|token| executions.named(token));
                 self.log.append(scenario.map_or(Scope::Run, Scope::Scenario), Body::Stirred { key, change, object });
             }
         }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::api::{Api, ApiError};
+use super::executions::Executions;
 use super::log_writer::LogWriter;
 use super::names;
-use super::names::scope_of;
 use super::view::View;
 use super::watching::Followed;
 use crate::log::{Body, KubernetesEvent, ObjectKey, Scope};
@@ -27,22 +27,17 @@ pub(super) struct EventWatcher {
     api: Api,
     log: Arc<LogWriter>,
     view: Arc<View>,
-    scopes: Arc<HashMap<String, Arc<str>>>,
+    executions: Arc<Executions>,
     spent: HashMap<Scope, usize>,
 }
 
 impl EventWatcher {
-    pub(super) fn new(
-        api: &Api,
-        log: &Arc<LogWriter>,
-        view: &Arc<View>,
-        scopes: &Arc<HashMap<String, Arc<str>>>,
-    ) -> EventWatcher {
+    pub(super) fn new(api: &Api, log: &Arc<LogWriter>, view: &Arc<View>, executions: &Arc<Executions>) -> EventWatcher {
         EventWatcher {
             api: api.clone(),
             log: Arc::clone(log),
             view: Arc::clone(view),
-            scopes: Arc::clone(scopes),
+            executions: Arc::clone(executions),
             spent: HashMap::new(),
         }
     }
@@ -73,10 +68,10 @@ impl EventWatcher {
     /// Whom an object concerns: by its namespace, which is a scenario's own, or as it was observed.
     fn scope(&self, about: &ObjectKey) -> Option<Scope> {
         let token = about.namespace.as_deref().or(Some(&about.name)).and_then(names::token_of);
-        if let Some(name) = token.and_then(|token| self.scopes.get(token)) {
-            return Some(Scope::Scenario(Arc::clone(name)));
+        if let Some(name) = token.and_then(|token| self.executions.named(token)) {
+            return Some(Scope::Scenario(name));
         }
-        self.view.get(about).map(|object| scope_of(&object, &self.scopes))
+        self.view.get(about).map(|object| self.executions.concerned(&object))
     }
 }
 
@@ -172,8 +167,9 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_is_told_once_and_ends_nothing_else() {
         let log = Arc::new(LogWriter::start(None).unwrap());
-        let scopes = HashMap::new();
-        let observer = super::super::observe::Observer::start(&api(403), &log, Vec::new(), scopes, None).await.unwrap();
+        let executions = Executions::default();
+        let observer =
+            super::super::observe::Observer::start(&api(403), &log, Vec::new(), executions, None).await.unwrap();
         observer.stop().await;
         let events = log.events();
         assert_eq!(events.len(), 1);

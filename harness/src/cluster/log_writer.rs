@@ -9,6 +9,7 @@ use std::sync::mpsc::{self as threaded, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use gateproof_report::record::repeat_of;
 use gateproof_report::words::counted;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -71,10 +72,26 @@ struct Inner {
     next: u64,
     by_scope: HashMap<Scope, Vec<u64>>,
     listeners: HashMap<Scope, Vec<mpsc::UnboundedSender<Arc<Event>>>>,
-    closed: HashSet<Arc<str>>,
+    closed: Closed,
     /// How many versions there were of each execution that has not ended.
     versions: HashMap<Arc<str>, u32>,
     file: Option<FileStream>,
+}
+
+/// Executions that have ended: of each scenario their numbers, as there may be hundreds of thousands.
+#[derive(Default)]
+struct Closed(HashMap<Box<str>, HashSet<u32>>);
+
+impl Closed {
+    fn take(&mut self, name: &str) {
+        let (scenario, number) = repeat_of(name);
+        self.0.entry(scenario.into()).or_default().insert(number);
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let (scenario, number) = repeat_of(name);
+        self.0.get(scenario).is_some_and(|ended| ended.contains(&number))
+    }
 }
 
 struct FileStream {
@@ -175,11 +192,11 @@ impl LogWriter {
     pub fn append(&self, scope: Scope, body: Body) {
         let mut inner = self.lock();
         if let Scope::Scenario(name) = &scope {
-            if inner.closed.contains(name) {
+            if inner.closed.has(name) {
                 return;
             }
             if matches!(body, Body::ScenarioEnded(_)) {
-                inner.closed.insert(Arc::clone(name));
+                inner.closed.take(name);
                 inner.versions.remove(name);
             }
             if matches!(body, Body::Observed { .. }) {

@@ -86,6 +86,19 @@ fn nothing_follows_the_end_of_a_scenario() {
 }
 
 #[test]
+fn an_execution_ends_for_itself() {
+    let log = LogWriter::start(None).unwrap();
+    let ended = || Body::ScenarioEnded(Ended::Completed);
+    for (name, body) in
+        [("a#2", ended()), ("a#2", Body::Tick), ("a", Body::Tick), ("a#22", ended()), ("b#2", Body::Tick)]
+    {
+        log.append(scenario(name), body);
+    }
+    let scopes: Vec<Scope> = log.events().iter().map(|event| event.scope.clone()).collect();
+    assert_eq!(scopes, ["a#2", "a", "a#22", "b#2"].map(scenario));
+}
+
+#[test]
 fn the_file_holds_every_event() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.jsonl");

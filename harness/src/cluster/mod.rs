@@ -13,6 +13,7 @@ pub mod definitions;
 pub mod dial;
 pub mod discover;
 mod events;
+pub mod executions;
 pub mod forward;
 pub mod kinds;
 pub mod lease;

@@ -1,11 +1,6 @@
 //! Labels and names: unique to run and scenario, so that everything can run at once.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
-
-use crate::log::Scope;
 
 /// Label that marks everything of a run.
 pub const RUN_LABEL: &str = "gateproof.dev/run";
@@ -69,22 +64,6 @@ pub fn token_of(namespace: &str) -> Option<&str> {
     let (run, behind) = rest.split_once('-')?;
     let (index, _) = behind.split_once('-')?;
     rest.get(..run.len() + 1 + index.len())
-}
-
-/// Whom an object concerns, by its labels or its namespace.
-pub(super) fn scope_of(object: &Value, scopes: &HashMap<String, Arc<str>>) -> Scope {
-    let label =
-        |name: &str| object.pointer("/metadata/labels").and_then(|labels| labels.get(name)).and_then(Value::as_str);
-    if let Some(name) = label(SCENARIO_LABEL).and_then(|token| scopes.get(token)) {
-        return Scope::Scenario(Arc::clone(name));
-    }
-    if let Some(pool) = label(POOL_LABEL) {
-        return Scope::Pool(Arc::from(pool));
-    }
-    // What a target makes has no labels of the run.
-    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
-    let scenario = namespace.and_then(token_of).and_then(|token| scopes.get(token));
-    scenario.map_or(Scope::Run, |name| Scope::Scenario(Arc::clone(name)))
 }
 
 /// Whether the name of an object without namespace is one of a run's: of a namespace, of the pool's, or of `${name:alias}`.

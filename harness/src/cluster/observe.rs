@@ -1,7 +1,7 @@
 //! The one observer of a run: a watch per resource for all scenarios together. After its first list it never reads an
 //! object by GET or LIST again, unless a watch is lost, or the judge asks whether one may be believed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -12,9 +12,9 @@ use super::api::{Api, ApiError, encode};
 use super::around::AroundWatcher;
 use super::clock;
 use super::events::EventWatcher;
+use super::executions::Executions;
 use super::kinds::Kind;
 use super::log_writer::LogWriter;
-use super::names::scope_of;
 use super::redact::redact;
 pub use super::selector::Selector;
 use super::view::View;
@@ -54,7 +54,7 @@ struct Watcher {
     api: Api,
     log: Arc<LogWriter>,
     view: Arc<View>,
-    scopes: Arc<HashMap<String, Arc<str>>>,
+    executions: Arc<Executions>,
     kind: Kind,
     /// The only one that is looked at, if not all are.
     namespace: Option<String>,
@@ -67,22 +67,22 @@ struct Watcher {
 }
 
 impl Observer {
-    /// Lists every resource once, then watches. `scopes` maps the tokens of scenarios to their names in the log. With `others` it
-    /// watches what other people change of this dialect, too.
+    /// Lists every resource once, then watches. `executions` says whose an object is. With `others` it watches what other people
+    /// change of this dialect, too.
     pub async fn start(
         api: &Api,
         log: &Arc<LogWriter>,
         resources: Vec<(Kind, Selector)>,
-        scopes: HashMap<String, Arc<str>>,
+        executions: Executions,
         others: Option<&Dialect>,
     ) -> Result<Observer, ObserveError> {
         let view = Arc::new(View::default());
-        let scopes = Arc::new(scopes);
+        let executions = Arc::new(executions);
         let mut around: Vec<AroundWatcher> = Vec::new();
         if let Some(dialect) = others {
             around.extend(resources.iter().filter_map(|(kind, selector)| match selector {
                 Selector::Run(id) if dialect.has_group(&kind.group) => {
-                    Some(AroundWatcher::others(kind.clone(), id, &scopes, api, log))
+                    Some(AroundWatcher::others(kind.clone(), id, &executions, api, log))
                 }
                 _ => None,
             }));
@@ -93,10 +93,10 @@ impl Observer {
                 api: api.clone(),
                 log: Arc::clone(log),
                 view: Arc::clone(&view),
-                scopes: Arc::clone(&scopes),
+                executions: Arc::clone(&executions),
                 kind,
                 namespace: selector.namespace().map(str::to_owned),
-                scenario: selector.token().and_then(|token| scopes.get(token)).cloned(),
+                scenario: selector.token().and_then(|token| executions.named(token)),
                 query: selector.query(),
                 known: HashSet::new(),
                 blind: None,
@@ -119,7 +119,7 @@ impl Observer {
             watches.spawn(follow(watcher, api.clone(), version, renewal));
         }
         // Evidence only: a target that shows no Events can be tested all the same.
-        let events = EventWatcher::new(api, log, &view, &scopes);
+        let events = EventWatcher::new(api, log, &view, &executions);
         match events.begin().await {
             Ok(version) => drop(watches.spawn(follow(events, api.clone(), version, Renewal::new()))),
             Err(error) => events.without(&error),
@@ -236,7 +236,7 @@ impl Watcher {
     fn append(&self, key: ObjectKey, change: Change, object: Arc<Value>) {
         let scope = match &self.scenario {
             Some(scenario) => Scope::Scenario(Arc::clone(scenario)),
-            None => scope_of(&object, &self.scopes),
+            None => self.executions.concerned(&object),
         };
         self.log.append(scope, Body::Observed { key, change, object });
     }
@@ -323,6 +323,7 @@ fn uid(object: &Value) -> Option<&Value> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::collections::HashMap;
     use std::convert::Infallible;
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -380,7 +381,7 @@ mod tests {
         }
         let log = Arc::new(LogWriter::start(None).unwrap());
         let resources = kinds.iter().map(|kind| (kind.clone(), Selector::Run("run".to_owned()))).collect();
-        let observer = Observer::start(&api, &log, resources, HashMap::new(), None).await.unwrap();
+        let observer = Observer::start(&api, &log, resources, Executions::default(), None).await.unwrap();
         Scripted { observer, log, asked }
     }
 

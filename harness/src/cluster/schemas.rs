@@ -1,6 +1,7 @@
 //! The schemas of the Gateway API releases that are built in, of the kinds of Kubernetes itself and of a dialect's own, for checking
 //! manifests before anything is applied.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
@@ -15,17 +16,20 @@ use crate::scenario::{Channel, Version};
 /// The built-in release, in both channels, and definitions of a dialect: a set of them for each edition.
 #[derive(Debug, Default)]
 pub struct Schemas {
-    own: Vec<ByKind>,
+    own: Vec<ByKind<'static>>,
     /// The versions that those definitions serve, by group and kind.
     served: HashMap<(String, String), BTreeSet<String>>,
 }
 
-/// The compiled schema, and what it was compiled from, by apiVersion and kind.
-type ByKind = HashMap<(String, String), (CompiledSchema, Value)>;
+/// The compiled schema, and what it was compiled from.
+type Schema<'d> = (CompiledSchema, Cow<'d, Value>);
 
-fn schemas(channel: Channel) -> &'static ByKind {
-    static STANDARD: OnceLock<ByKind> = OnceLock::new();
-    static EXPERIMENTAL: OnceLock<ByKind> = OnceLock::new();
+/// Schemas by apiVersion and kind.
+type ByKind<'d> = HashMap<(String, String), Schema<'d>>;
+
+fn schemas(channel: Channel) -> &'static ByKind<'static> {
+    static STANDARD: OnceLock<ByKind<'_>> = OnceLock::new();
+    static EXPERIMENTAL: OnceLock<ByKind<'_>> = OnceLock::new();
     match channel {
         Channel::Standard => STANDARD.get_or_init(|| compile(crds::gateway_api_ref(crds::Channel::Standard))),
         Channel::Experimental => {
@@ -34,7 +38,7 @@ fn schemas(channel: Channel) -> &'static ByKind {
     }
 }
 
-fn compile(definitions: &[Value]) -> ByKind {
+fn compile(definitions: &[Value]) -> ByKind<'_> {
     let mut by_kind = ByKind::new();
     for definition in definitions {
         let spec = &definition["spec"];
@@ -44,14 +48,14 @@ fn compile(definitions: &[Value]) -> ByKind {
             // The built-in definitions compile, which their own tests prove. Of others an API server says what is wrong with them.
             let source = &version["schema"]["openAPIV3Schema"];
             if let Ok(schema) = CompiledSchema::compile(source) {
-                by_kind.insert((api_version, text(&spec["names"]["kind"])), (schema, source.clone()));
+                by_kind.insert((api_version, text(&spec["names"]["kind"])), (schema, Cow::Borrowed(source)));
             }
         }
     }
     by_kind
 }
 
-fn of(object: &Value, channel: Channel) -> Option<&'static (CompiledSchema, Value)> {
+fn of(object: &Value, channel: Channel) -> Option<&'static Schema<'static>> {
     schemas(channel).get(&key(object))
 }
 
@@ -84,7 +88,8 @@ impl Schemas {
     pub fn with<'d>(definitions: impl IntoIterator<Item = &'d [Value]>) -> Schemas {
         let (mut own, mut served) = (Vec::new(), HashMap::<_, BTreeSet<String>>::new());
         for definitions in definitions {
-            own.push(compile(definitions));
+            let owned = |(key, (schema, source)): (_, Schema<'_>)| (key, (schema, Cow::Owned(source.into_owned())));
+            own.push(compile(definitions).into_iter().map(owned).collect());
             for spec in definitions.iter().map(|definition| &definition["spec"]) {
                 let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
                 let versions = spec["versions"].as_array().into_iter().flatten();
@@ -96,7 +101,7 @@ impl Schemas {
     }
 
     /// What is known of a kind, in every version and channel. Kinds of several groups may have one name.
-    fn of_kind(&self, group: Option<&str>, kind: &str) -> impl Iterator<Item = &(CompiledSchema, Value)> {
+    fn of_kind(&self, group: Option<&str>, kind: &str) -> impl Iterator<Item = &Schema<'static>> {
         let all = self.own.iter().flatten().chain(schemas(Channel::Standard)).chain(schemas(Channel::Experimental));
         let is_of = move |api_version: &str| {
             group.is_none_or(|group| api_version.split_once('/').is_some_and(|(own, _)| own == group))
@@ -105,7 +110,7 @@ impl Schemas {
     }
 
     /// What the dialect's own definitions say of an object.
-    fn own_of(&self, object: &Value) -> impl Iterator<Item = &(CompiledSchema, Value)> {
+    fn own_of(&self, object: &Value) -> impl Iterator<Item = &Schema<'static>> {
         let key = key(object);
         self.own.iter().filter_map(move |own| own.get(&key))
     }

@@ -85,6 +85,14 @@ pub struct NotRun {
     pub outcome: Outcome,
     /// Why.
     pub reason: String,
+    /// How many more executions of the scenario never began for the same reason.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub alike: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_none(alike: &u32) -> bool {
+    *alike == 0
 }
 
 /// The dialect of logs that do not say which: there was no other.

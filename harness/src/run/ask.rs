@@ -138,18 +138,16 @@ async fn served_beside(target: &Target, options: &RunOptions) -> Result<Option<u
 /// elsewhere it is no machine.
 fn crowd(plan: &[Planned], options: &RunOptions, has_class: bool) -> Result<Crowd, RunError> {
     let timing = options.timing();
-    let (mut jobs, mut executions) = (Vec::new(), Vec::new());
+    let (mut jobs, mut executions, times) = (Vec::new(), Vec::new(), options.times());
     for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
         let job = Job::of(scenario, shapes(scenario)?, &timing);
         let backends = if options.ways().deployed { scenario.backends.len() } else { 0 };
-        for _ in 0..options.repeat.max(1) {
-            executions.push((if has_class { job.own } else { 0 }, backends));
-            jobs.push(job.clone());
-        }
+        executions.push((if has_class { job.own } else { 0 }, backends));
+        jobs.push(job);
     }
     // Without a port for it there is no run, which says so itself.
-    let pool = pool::layout(&demand(jobs.iter()), &options.ports, options.max_gateways).map_or(0, |all| all.len());
-    Ok(Crowd::of(if has_class { pool } else { 0 }, executions.into_iter()))
+    let pool = pool::layout(&demand(&jobs, times), &options.ports, options.max_gateways).map_or(0, |all| all.len());
+    Ok(Crowd::of(if has_class { pool } else { 0 }, &executions, times))
 }
 
 /// These answers, unless one is bad.

@@ -14,12 +14,13 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Beside so many Gateways of the pool, of executions by how many Gateways of its own and how many backends in Pods each has.
-    pub fn of(pool: usize, executions: impl Iterator<Item = (usize, usize)>) -> Crowd {
+    /// Beside so many Gateways of the pool, of scenarios by how many Gateways of its own and how many backends in Pods each has, executed
+    /// so many times.
+    pub fn of(pool: usize, scenarios: &[(usize, usize)], times: usize) -> Crowd {
         let (mut with_own, mut others) = (Vec::new(), Vec::new());
-        for (own, backends) in executions {
-            let of = if own > 0 { &mut with_own } else { &mut others };
-            of.push(own + backends);
+        for (own, backends) in scenarios {
+            let of = if *own > 0 { &mut with_own } else { &mut others };
+            of.extend(std::iter::repeat_n(own + backends, times));
         }
         for of in [&mut with_own, &mut others] {
             of.sort_unstable_by_key(|pods| std::cmp::Reverse(*pods));
@@ -53,7 +54,7 @@ mod tests {
     /// Beside ten of the pool.
     fn crowd(with_own: &[usize], others: &[usize]) -> Crowd {
         let others = others.iter().map(|backends| (0, *backends));
-        Crowd::of(10, with_own.iter().map(|pods| (1, pods - 1)).chain(others))
+        Crowd::of(10, &with_own.iter().map(|pods| (1, pods - 1)).chain(others).collect::<Vec<_>>(), 1)
     }
 
     #[rstest]
@@ -64,6 +65,7 @@ mod tests {
     #[case::nobody_lingers_beside_one(crowd(&[1; 20], &[1; 20]), 1, 11)]
     #[case::backends_of_others(crowd(&[], &[2; 40]), 4, 10 + 32)]
     #[case::of_both(crowd(&[2, 3, 2], &[2; 40]), 2, 10 + 7 + 2 * 6 + 2)]
+    #[case::each_again(Crowd::of(10, &[(1, 2), (0, 2)], 2), 2, 10 + 3 * 2 + 2 * 2)]
     #[case::of_both_while_few_have_their_own(crowd(&[1; 40], &[2; 40]), 2, 10 + 2 + 2 * 8)]
     fn the_most_that_are_there_at_once(#[case] crowd: Crowd, #[case] slots: usize, #[case] most: usize) {
         assert_eq!(crowd.most(slots), most);

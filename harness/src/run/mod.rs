@@ -40,6 +40,7 @@ pub mod replay;
 mod rest;
 pub mod schedule;
 mod session;
+mod slots;
 mod tally;
 mod tidy;
 pub mod waits;
@@ -274,6 +275,6 @@ async fn preflight_on(
 }
 
 fn not_run(entry: &Entry) -> Option<NotRun> {
-    let End::NotRun { outcome, reason } = &entry.end else { return None };
-    Some(NotRun { name: entry.name.to_string(), outcome: *outcome, reason: reason.clone() })
+    let End::NotRun { outcome, reason, alike } = &entry.end else { return None };
+    Some(NotRun { name: entry.name.to_string(), outcome: *outcome, reason: reason.to_string(), alike: *alike })
 }

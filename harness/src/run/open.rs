@@ -18,7 +18,8 @@ use super::preflight::{CANARY, PREFLIGHT, Preflight};
 use super::prepare::{self, Failed, RunError, Target, shapes};
 use super::record::{self, Alike, End, Entry};
 use super::schedule::{Job, demand};
-use super::session::{SetUp, Slot};
+use super::session::SetUp;
+use super::slots::Slots;
 use super::tally::Tally;
 use super::tidy::Tidy;
 use super::{Progress, known, origin};
@@ -29,7 +30,6 @@ use crate::cluster::lease::Leases;
 use crate::cluster::log_writer::LogWriter;
 use crate::cluster::observe::{Observer, Selector};
 use crate::cluster::pool::{self, Demand, Instance};
-use crate::cluster::shape::Ports;
 use crate::cluster::undo::Undo;
 use crate::cluster::write::Writer;
 use crate::cluster::{clock, names};
@@ -105,10 +105,9 @@ pub async fn open(
     let (mut slots, mut jobs) = slots(&plan, options, &timing)?;
     let entries = not_run(&plan);
     if purpose == Purpose::Preflight {
-        slots.clear();
-        jobs.clear();
+        (slots, jobs) = (Slots::of(Vec::new(), 1), Vec::new());
     }
-    let mut demand = demand(jobs.iter());
+    let mut demand = demand(&jobs, slots.times());
     if let (Purpose::Preflight, Some(request)) = (purpose, &request) {
         for (_, shape) in shapes(request)? {
             demand.entry(shape).or_insert(Demand { shared: 1, ..Demand::default() });
@@ -133,18 +132,20 @@ pub async fn open(
     log.show(move |event| read.lock().unwrap_or_else(PoisonError::into_inner).observe(event));
     log.keep(Scope::Scenario(Arc::from(PREFLIGHT)));
     log.append(Scope::Run, Body::RunStarted(Box::new(started.clone())));
-    let own = [(slots.len(), Arc::from(PREFLIGHT)), (slots.len() + 1, Arc::from(CANARY))];
-    let executions = slots.iter().map(|slot| (slot.index, Arc::clone(&slot.name))).chain(own);
-    let tokens = executions.map(|(index, name)| (names::token(&run_id, index), name)).collect();
+    let executions = slots.executions(&run_id, vec![Arc::from(PREFLIGHT), Arc::from(CANARY)]);
     target.api.reach().watch(Arc::clone(&log), timing.write);
-    let watched = slots.iter().map(|slot| &*slot.scenario).chain(request.as_deref()).chain(canary.as_deref());
+    let watched =
+        slots.scenarios().iter().map(|scenario| &**scenario).chain(request.as_deref()).chain(canary.as_deref());
     let mut watched = resources(facts, watched, &run_id);
-    watched.extend(slots.iter().flat_map(|slot| made(facts, slot, &run_id, &options.ports)));
+    let made =
+        |index| made(facts, slots.scenario(index), &Names { run_id: &run_id, index, facts, ports: &options.ports });
+    watched.extend((0..slots.len()).flat_map(made));
     if let Some(bystander) = &options.bystander {
         bystander.before_watches().await;
     }
     let observer =
-        Observer::start(&target.api, &log, watched, tokens, options.others.then_some(&**facts.kinds.dialect())).await?;
+        Observer::start(&target.api, &log, watched, executions, options.others.then_some(&**facts.kinds.dialect()))
+            .await?;
     let lateness = Lateness::default();
     let lag = lag::measure(Arc::clone(&log), lateness.clone(), lag::threshold(&timing));
     let kinds = Arc::new(facts.kinds.clone());
@@ -320,24 +321,16 @@ async fn try_request(
 }
 
 /// The executions that the plan asks for, and what the schedule has to know of each.
-fn slots(plan: &[Planned], options: &RunOptions, timing: &Timing) -> Result<(Vec<Slot>, Vec<Job>), RunError> {
-    let (mut slots, mut jobs) = (Vec::new(), Vec::new());
+fn slots(plan: &[Planned], options: &RunOptions, timing: &Timing) -> Result<(Slots, Vec<Job>), RunError> {
+    let (mut scenarios, mut jobs) = (Vec::new(), Vec::new());
     for Planned { scenario, .. } in plan.iter().filter(|planned| planned.decision == Decision::Run) {
         // One after the other they run in the same order every time.
         let took = options.took.get(&scenario.name).filter(|_| options.jobs > 1);
         let took = took.map(|millis| Duration::from_millis(*millis));
-        let job = Job::of(scenario, shapes(scenario)?, timing).took(took);
-        for repetition in 1..=options.repeat.max(1) {
-            let suffix = if repetition == 1 { String::new() } else { format!("#{repetition}") };
-            slots.push(Slot {
-                name: Arc::from(format!("{}{suffix}", scenario.name)),
-                scenario: Arc::clone(scenario),
-                index: slots.len(),
-            });
-            jobs.push(job.clone().of_round(repetition - 1));
-        }
+        jobs.push(Job::of(scenario, shapes(scenario)?, timing).took(took));
+        scenarios.push(Arc::clone(scenario));
     }
-    Ok((slots, jobs))
+    Ok((Slots::of(scenarios, options.times()), jobs))
 }
 
 /// The entries of scenarios that do not run.
@@ -348,7 +341,7 @@ fn not_run(plan: &[Planned]) -> Vec<Entry> {
             Decision::Skipped(reason) => (Outcome::Skipped, reason),
             Decision::Run => return None,
         };
-        let end = End::NotRun { outcome, reason: reason.clone() };
+        let end = End::not_run(outcome, reason.as_str());
         Some(Entry { name: Arc::from(scenario.name.as_str()), scenario: Arc::clone(scenario), end })
     };
     plan.iter().filter_map(entry).collect()
@@ -372,15 +365,18 @@ fn resources<'s>(facts: &Facts, scenarios: impl Iterator<Item = &'s Scenario>, r
 }
 
 /// What the target makes for an execution, which has no label of the run.
-fn made(facts: &Facts, slot: &Slot, run_id: &str, ports: &Ports) -> Vec<(Kind, Selector)> {
-    let bindings = bindings(&slot.scenario, &Names { run_id, index: slot.index, facts, ports }, &[]);
+fn made(facts: &Facts, scenario: &Scenario, names: &Names<'_>) -> Vec<(Kind, Selector)> {
+    if scenario.made.is_empty() {
+        return Vec::new();
+    }
+    let bindings = bindings(scenario, names, &[]);
     let selected = |made: MadeObject| {
         let ObjectRef { namespace, name, .. } = made.object;
         let kind = facts.kinds.of(&made.group, &made.object.kind)?;
         Some((kind.clone(), Selector::Made { token: bindings.token.clone(), namespace, name }))
     };
     // What cannot be bound is told of when the scenario begins.
-    bind::made(&slot.scenario, &bindings).unwrap_or_default().into_iter().filter_map(selected).collect()
+    bind::made(scenario, &bindings).unwrap_or_default().into_iter().filter_map(selected).collect()
 }
 
 /// What of the scenarios that were not selected could have run.

@@ -367,6 +367,11 @@ impl RunOptions {
         Ways { port_forward: self.port_forward.is_some(), deployed: self.backend_image.is_some() }
     }
 
+    /// How often each scenario is executed.
+    pub fn times(&self) -> usize {
+        usize::try_from(self.repeat).unwrap_or(usize::MAX).max(1)
+    }
+
     /// The table of limits in force: that of the target's kind, unless told otherwise.
     pub fn timing(&self) -> Timing {
         let timing =

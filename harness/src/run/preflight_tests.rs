@@ -137,7 +137,7 @@ fn a_data_path_that_flaps_can_be_tested(#[case] disagreed: u64, #[case] good: bo
 )]
 fn room_is_told_and_keeps_nobody_from_being_tested(#[case] room: Room, #[case] told: &str) {
     let mut preflight = Preflight::default();
-    preflight.room(room, &Crowd::of(0, std::iter::repeat_n((1, 0), 32)), 16);
+    preflight.room(room, &Crowd::of(0, &[(1, 0)], 32), 16);
     assert!(preflight.is_good());
     assert_eq!(preflight.checks[0].seen, told);
     assert!(preflight.to_string().contains(&format!("  ✓ room         {told}\n")), "{preflight}");

@@ -133,11 +133,16 @@ pub fn rederive(
     let Again { entries, watched, tally, as_if, basis, interrupted } =
         again(events, scenarios, contract, preflight, None)?;
     let mut all = Vec::new();
-    for NotRun { name, outcome, reason } in events.iter().filter_map(not_run).flatten() {
-        let scenario = scenarios.iter().find(|scenario| scenario.name == repeat_of(name).0);
-        let scenario = Arc::new(scenario.ok_or_else(|| ReplayError::Unknown(name.clone()))?.clone());
-        let end = End::NotRun { outcome: *outcome, reason: reason.clone() };
-        all.push(Entry { name: Arc::from(name.as_str()), scenario, end });
+    // Of one there may be hundreds.
+    let mut known: HashMap<&str, Arc<Scenario>> = HashMap::new();
+    for NotRun { name, outcome, reason, alike } in events.iter().filter_map(not_run).flatten() {
+        let of = repeat_of(name).0;
+        if !known.contains_key(of) {
+            let scenario = scenarios.iter().find(|scenario| scenario.name == of);
+            known.insert(of, Arc::new(scenario.ok_or_else(|| ReplayError::Unknown(name.clone()))?.clone()));
+        }
+        let end = End::NotRun { outcome: *outcome, reason: Arc::from(reason.as_str()), alike: *alike };
+        all.push(Entry { name: Arc::from(name.as_str()), scenario: Arc::clone(&known[of]), end });
     }
     all.extend(entries);
     // The order of the run decides whose a breach is that several saw.

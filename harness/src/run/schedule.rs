@@ -31,7 +31,7 @@ pub const BESIDE: usize = 3;
 /// Gateways would be left to come, a few at a time.
 const ASIDE: usize = 4;
 
-/// What one execution of a scenario needs.
+/// What every execution of a scenario needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// Pool Gateways by alias.
@@ -44,9 +44,6 @@ pub struct Job {
     pub fills: bool,
     /// Whether it serves whatever host is asked for: where Gateways are merged, for everybody.
     pub takes_any_host: bool,
-    /// How often the same was to be executed before it. Everything is executed once before anything is again: what a scenario takes of a
-    /// target, or of this process, it would take many times at once.
-    pub round: u32,
     /// How long it took, or will wait at least; the longest go first.
     pub estimate: Duration,
 }
@@ -57,7 +54,7 @@ type Lane = (String, u16);
 /// The start of a job: which one, and on which instances of the pool, by alias.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// Index of the job.
+    /// Its number.
     pub job: usize,
     /// Alias and index of the instance.
     pub gateways: Vec<(String, usize)>,
@@ -66,6 +63,8 @@ pub struct Start {
 /// The schedule of a run.
 pub struct Schedule {
     jobs: Vec<Job>,
+    /// How often each of them is done. They are numbered one after the other, all times of the first before the second.
+    times: usize,
     pending: Vec<usize>,
     running: HashMap<usize, Vec<usize>>,
     /// Those of the running that only watch on until nothing else is at work, and whether they were told that it is so.
@@ -117,7 +116,6 @@ impl Job {
             isolation: scenario.isolation,
             fills,
             takes_any_host,
-            round: 0,
             estimate: declared.sum::<Duration>() + coming,
         }
     }
@@ -128,12 +126,6 @@ impl Job {
         Job { estimate: last.unwrap_or(self.estimate), ..self }
     }
 
-    /// The same, as one of several.
-    #[must_use]
-    pub fn of_round(self, round: u32) -> Job {
-        Job { round, ..self }
-    }
-
     /// Whether it has the lanes of its Gateways, or the class that it fills, for itself.
     pub fn is_exclusive(&self) -> bool {
         self.fills
@@ -142,18 +134,18 @@ impl Job {
     }
 }
 
-/// How many of these jobs want which Gateways of the pool.
-pub fn demand<'j>(jobs: impl Iterator<Item = &'j Job>) -> BTreeMap<Shape, Demand> {
+/// How many want which Gateways of the pool, where each of these jobs is done so many times.
+pub fn demand(jobs: &[Job], times: usize) -> BTreeMap<Shape, Demand> {
     let mut demand: BTreeMap<Shape, Demand> = BTreeMap::new();
     for job in jobs {
         for (_, shape) in &*job.gateways {
             let demand = demand.entry(*shape).or_default();
             if job.is_exclusive() {
                 // Who has the whole cluster takes one that others had.
-                demand.exclusive += usize::from(job.isolation != Isolation::Cluster);
+                demand.exclusive += if job.isolation == Isolation::Cluster { 0 } else { times };
                 demand.at_once = demand.at_once.max(job.gateways.iter().filter(|(_, other)| other == shape).count());
             } else {
-                demand.shared += 1;
+                demand.shared += times;
             }
         }
     }
@@ -186,19 +178,22 @@ fn are_apart(instances: &[Instance]) -> bool {
 }
 
 impl Schedule {
-    /// All jobs pending. At most `slots` run at once, with as many Gateways of their own as may come at once; with one slot they run in a
-    /// fixed order.
-    pub fn new(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize, intake: Intake) -> Schedule {
+    /// All jobs pending, each so many times. At most `slots` run at once, with as many Gateways of their own as may come at once; with one
+    /// slot they run in a fixed order.
+    pub fn new(jobs: Vec<Job>, times: usize, instances: Vec<Instance>, slots: usize, intake: Intake) -> Schedule {
         let merged = !are_apart(&instances);
-        let mut pending: Vec<usize> = (0..jobs.len()).collect();
-        // Those that run alone come last, when nothing else is left to wait for them.
+        let times = times.max(1);
+        let mut pending: Vec<usize> = (0..jobs.len() * times).collect();
+        // Those that run alone come last, when nothing else is left to wait for them. Everything else is done once before anything is again:
+        // what a scenario takes of a target, or of this process, it would take many times at once.
         pending.sort_by_key(|index| {
-            let Job { isolation, takes_any_host, round, estimate, .. } = &jobs[*index];
+            let Job { isolation, takes_any_host, estimate, .. } = &jobs[index / times];
             let is_last = (*isolation == Isolation::Cluster, merged && *takes_any_host);
-            (is_last, *round, std::cmp::Reverse(*estimate), *index)
+            (is_last, index % times, std::cmp::Reverse(*estimate), *index)
         });
         Schedule {
             jobs,
+            times,
             pending,
             running: HashMap::new(),
             resting: BTreeMap::new(),
@@ -211,6 +206,10 @@ impl Schedule {
             merged,
             stopped: false,
         }
+    }
+
+    fn job(&self, index: usize) -> &Job {
+        &self.jobs[index / self.times]
     }
 
     /// The next job that may start now, if any; it counts as running from here on.
@@ -231,11 +230,11 @@ impl Schedule {
         let mut is_full = false;
         for position in 0..self.pending.len() {
             let index = self.pending[position];
-            if self.jobs[index].isolation == Isolation::Cluster && !(self.running.is_empty() && position == 0) {
+            if self.job(index).isolation == Isolation::Cluster && !(self.running.is_empty() && position == 0) {
                 return None;
             }
             // Of those that make Gateways nobody overtakes another, or one with many would never begin.
-            let own = self.jobs[index].own;
+            let own = self.job(index).own;
             if aside && own == 0 {
                 continue;
             }
@@ -270,15 +269,15 @@ impl Schedule {
     /// Something of a job stays, as the user wants to look at it or as it does not go: nobody has its lanes to himself any more. Takes the
     /// pending jobs away in whose way it is.
     pub fn litters(&mut self, job: usize) -> Vec<usize> {
-        if self.jobs[job].is_exclusive() {
+        if self.job(job).is_exclusive() {
             let instances = self.running.get(&job).cloned().unwrap_or_default();
             let lanes: Vec<Lane> = instances.iter().flat_map(|instance| self.lanes(*instance)).collect();
             self.littered.extend(lanes);
         }
-        let brings = |index: usize| self.jobs[index].is_exclusive() && self.jobs[index].gateways.is_empty();
+        let brings = |index: usize| self.job(index).is_exclusive() && self.job(index).gateways.is_empty();
         let is_in_the_way = |index: &usize| {
             self.answers_for_all(job)
-                || self.jobs[job].fills && self.jobs[*index].fills
+                || self.job(job).fills && self.job(*index).fills
                 || self.merged && brings(job) && brings(*index)
                 || !self.has_room(*index)
         };
@@ -307,14 +306,14 @@ impl Schedule {
     /// How many who make no Gateways may be at work beside those who do; nothing if they need not step aside.
     fn beside(&self) -> Option<usize> {
         let limit = self.intake.limit().filter(|limit| *limit <= FIRST)?;
-        let makes_some = |index: &usize| self.jobs[*index].own > 0 && self.is_counted(*index);
+        let makes_some = |index: &usize| self.job(*index).own > 0 && self.is_counted(*index);
         self.pending.iter().any(makes_some).then(|| (self.slots * limit / (FIRST * ASIDE)).max(1))
     }
 
     /// How many are at work who make no Gateways.
     fn without_own(&self) -> usize {
         let at_work = |job: &&usize| {
-            self.jobs[**job].own == 0 && !self.resting.contains_key(*job) && !self.lingering.contains(*job)
+            self.job(**job).own == 0 && !self.resting.contains_key(*job) && !self.lingering.contains(*job)
         };
         self.running.keys().filter(at_work).count()
     }
@@ -323,7 +322,7 @@ impl Schedule {
     /// stand meanwhile as many as there are slots, and several times as many of the others, for whom nothing stands.
     fn at_work(&self) -> usize {
         let lingering = self.lingering.iter().filter(|job| !self.resting.contains_key(job));
-        let burdens: Vec<bool> = lingering.map(|job| self.jobs[*job].own > 0).collect();
+        let burdens: Vec<bool> = lingering.map(|job| self.job(*job).own > 0).collect();
         let with_own = burdens.iter().filter(|burden| **burden).count();
         let others = burdens.len() - with_own;
         let spared = spared(self.slots);
@@ -372,12 +371,12 @@ impl Schedule {
 
     /// Whether the Gateways of a job may be too many: where jobs run one after the other, or alone, none are in each other's way.
     fn is_counted(&self, index: usize) -> bool {
-        self.slots > 1 && self.jobs[index].isolation != Isolation::Cluster
+        self.slots > 1 && self.job(index).isolation != Isolation::Cluster
     }
 
     /// Free instances for every Gateway of a job, if there are.
     fn place(&self, index: usize, reserved: &BTreeSet<Lane>) -> Option<Vec<(String, usize)>> {
-        let job = &self.jobs[index];
+        let job = self.job(index);
         let exclusive = job.is_exclusive();
         if exclusive && job.gateways.is_empty() && self.merged && self.is_own_gateway_running() {
             return None;
@@ -387,7 +386,7 @@ impl Schedule {
         {
             return None;
         }
-        if job.fills && self.running.keys().any(|running| self.jobs[*running].fills) {
+        if job.fills && self.running.keys().any(|running| self.job(*running).fills) {
             return None;
         }
         let mut placed: Vec<(String, usize)> = Vec::new();
@@ -406,7 +405,7 @@ impl Schedule {
 
     /// Whether a job has instances for its Gateways once nothing else runs.
     fn has_room(&self, index: usize) -> bool {
-        let job = &self.jobs[index];
+        let job = self.job(index);
         let exclusive = job.is_exclusive();
         let is_left = |(candidate, instance): &(usize, &Instance), shape: &Shape| {
             instance.shape == *shape
@@ -424,7 +423,7 @@ impl Schedule {
     fn is_free(&self, lane: &Lane, exclusive: bool) -> bool {
         self.is_clean(lane, exclusive)
             && self.running.iter().all(|(running, instances)| {
-                let shares = !exclusive && !self.jobs[*running].is_exclusive();
+                let shares = !exclusive && !self.job(*running).is_exclusive();
                 shares || instances.iter().all(|instance| !self.lanes(*instance).contains(lane))
             })
     }
@@ -436,22 +435,22 @@ impl Schedule {
 
     /// On targets that merge Gateways, those that scenarios bring themselves share lanes nobody can foresee.
     fn is_own_gateway_running(&self) -> bool {
-        self.running.keys().any(|running| self.jobs[*running].is_exclusive() && self.jobs[*running].gateways.is_empty())
+        self.running.keys().any(|running| self.job(*running).is_exclusive() && self.job(*running).gateways.is_empty())
     }
 
     /// Whether a job has the lanes of its Gateways, or the class that it fills, for itself.
     pub fn is_exclusive(&self, index: usize) -> bool {
-        self.jobs[index].is_exclusive()
+        self.job(index).is_exclusive()
     }
 
     /// Whether what a job serves answers for the hosts of all others too.
     pub fn answers_for_all(&self, index: usize) -> bool {
-        self.merged && self.jobs[index].takes_any_host
+        self.merged && self.job(index).takes_any_host
     }
 
     /// Every lane that a job could use.
     fn wanted(&self, index: usize) -> Vec<Lane> {
-        let job = &self.jobs[index];
+        let job = self.job(index);
         let wanted = |instance: &Instance| {
             instance.exclusive == job.is_exclusive() && job.gateways.iter().any(|(_, shape)| *shape == instance.shape)
         };

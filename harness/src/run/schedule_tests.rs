@@ -12,15 +12,7 @@ use crate::scenario::load;
 
 fn job(shapes: &[&str], isolation: Isolation, millis: u64) -> Job {
     let gateways = shapes.iter().map(|shape| (format!("gw-{shape}"), shape.parse().unwrap())).collect();
-    Job {
-        gateways,
-        own: 0,
-        isolation,
-        fills: false,
-        takes_any_host: false,
-        round: 0,
-        estimate: Duration::from_millis(millis),
-    }
+    Job { gateways, own: 0, isolation, fills: false, takes_any_host: false, estimate: Duration::from_millis(millis) }
 }
 
 fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance {
@@ -35,7 +27,7 @@ fn instance(shape: &str, exclusive: bool, address: &str, port: u16) -> Instance 
 }
 
 fn schedule(jobs: Vec<Job>, instances: Vec<Instance>, slots: usize) -> Schedule {
-    Schedule::new(jobs, instances, slots, Intake::new(Duration::ZERO, Duration::from_secs(1)))
+    Schedule::new(jobs, 1, instances, slots, Intake::new(Duration::ZERO, Duration::from_secs(1)))
 }
 
 /// Starts as much as may start; the indexes of the jobs.
@@ -57,16 +49,23 @@ fn fill(schedule: &mut Schedule) -> Vec<usize> {
 #[case::of_who_shares_and_who_has_the_cluster(&[Isolation::Shared, Isolation::Cluster], (1, 1))]
 fn the_pool_has_what_the_jobs_take(#[case] isolated: &[Isolation], #[case] expected: (usize, usize)) {
     let jobs: Vec<Job> = isolated.iter().map(|isolation| job(&["http"], *isolation, 5)).collect();
-    let pool = layout(&demand(jobs.iter()), &Ports::default(), 8).unwrap();
+    let pool = layout(&demand(&jobs, 1), &Ports::default(), 8).unwrap();
     let alone = pool.iter().filter(|instance| instance.exclusive).count();
     assert_eq!((pool.len() - alone, alone), expected);
+}
+
+#[test]
+fn a_job_that_is_done_again_takes_as_much_again() {
+    let jobs = [job(&["http"], Isolation::Lane, 5), job(&["https"], Isolation::Shared, 5)];
+    let again = jobs.clone().map(|job| [job.clone(), job]).concat();
+    assert_eq!(demand(&jobs, 2), demand(&again, 1));
 }
 
 #[test]
 fn who_takes_several_at_once_has_them() {
     let several = Job { gateways: job(&["http"; 3], Isolation::Lane, 5).gateways, ..job(&[], Isolation::Lane, 5) };
     let both = [several, job(&["http"], Isolation::Lane, 5)];
-    assert_eq!(layout(&demand(both.iter()), &Ports::default(), 8).unwrap().len(), 3);
+    assert_eq!(layout(&demand(&both, 1), &Ports::default(), 8).unwrap().len(), 3);
 }
 
 #[test]
@@ -227,9 +226,9 @@ fn a_scenario_that_waits_for_slow_answers_goes_before_one_that_does_not() {
 
 #[test]
 fn everything_is_executed_once_before_anything_is_again() {
-    let jobs =
-        [(5, 0), (5, 1), (9, 0), (9, 1)].map(|(millis, round)| job(&[], Isolation::Shared, millis).of_round(round));
-    let mut schedule = schedule(jobs.to_vec(), Vec::new(), 4);
+    let jobs = [5, 9].map(|millis| job(&[], Isolation::Shared, millis));
+    let intake = Intake::new(Duration::ZERO, Duration::from_secs(1));
+    let mut schedule = Schedule::new(jobs.to_vec(), 2, Vec::new(), 4, intake);
     assert_eq!(fill(&mut schedule), [2, 0, 3, 1]);
 }
 
@@ -346,7 +345,7 @@ fn the_fewer_gateways_may_come_the_fewer_others_run_beside_them() {
     // Those of the pool came one by one, so four may come.
     let intake = Intake::new(Duration::ZERO, Duration::from_secs(180))
         .behind((Duration::from_secs(10), Duration::from_secs(60)));
-    let mut schedule = Schedule::new(jobs.collect(), Vec::new(), 32, intake);
+    let mut schedule = Schedule::new(jobs.collect(), 1, Vec::new(), 32, intake);
     assert_eq!(fill(&mut schedule), [0, 1, 2, 3, FIRST, FIRST + 1]);
 }
 

@@ -19,6 +19,7 @@ use super::options::{Keep, RunOptions};
 use super::record::{self, Alike, End, Entry};
 use super::rest::Rest;
 use super::schedule::{Job, Schedule, Start};
+use super::slots::Slots;
 use super::tidy::{Tidy, cluster_scoped, unscript};
 use super::{known, locks};
 use crate::cluster::clean::{CleanScope, Leftover};
@@ -37,13 +38,16 @@ use crate::scenario::Scenario;
 /// hundreds that fail alike.
 const LOGS_KEPT: usize = 3;
 
+/// How many are named of those that watch on to the end.
+const NAMED: usize = 3;
+
 /// What the session is given, made from the plan.
 pub struct SetUp {
     /// Label value that marks everything of the run.
     pub run_id: String,
     /// What is to be executed.
-    pub slots: Vec<Slot>,
-    /// What the schedule has to know of each.
+    pub slots: Slots,
+    /// What the schedule has to know of each scenario.
     pub jobs: Vec<Job>,
     /// Which executions are counted only.
     pub alike: Alike,
@@ -57,19 +61,9 @@ pub struct SetUp {
     pub life: Held,
 }
 
-/// One execution that the plan asks for.
-pub struct Slot {
-    /// Name in the log.
-    pub name: Arc<str>,
-    /// The scenario, not yet bound.
-    pub scenario: Arc<Scenario>,
-    /// Position in the run, from which its token is made.
-    pub index: usize,
-}
-
 /// What came of the scenarios.
 pub struct Outcomes {
-    /// One for each slot.
+    /// One for each execution, but of those that never began for one reason one for each scenario.
     pub entries: Vec<Entry>,
     /// Whether the user broke the run off.
     pub interrupted: bool,
@@ -109,7 +103,7 @@ enum Report {
     Scripted(Vec<Leftover>),
 }
 
-/// Runs every slot. Returns once everything that is not kept is gone, or known not to go.
+/// Executes what is to be executed. Returns once everything that is not kept is gone, or known not to go.
 pub async fn session(
     env: &Arc<Environment>,
     tidy: &Tidy,
@@ -119,11 +113,11 @@ pub async fn session(
 ) -> Outcomes {
     let SetUp { run_id, slots, jobs, mut alike, instances, pool_took, known, life } = set_up;
     let intake = Intake::new(env.timing.quiet, env.timing.gateway).behind(pool_took);
-    let mut schedule = Schedule::new(jobs, instances, options.jobs, intake);
+    let mut schedule = Schedule::new(jobs, slots.times(), instances, options.jobs, intake);
     let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
     let mut under_way: HashMap<tokio::task::Id, (usize, Bindings)> = HashMap::new();
-    let mut ends: Vec<Option<End>> = slots.iter().map(|_| None).collect();
+    let mut ends: Vec<Option<End>> = (0..slots.len()).map(|_| None).collect();
     let mut watched = Watched::default();
     let mut leftovers = Vec::new();
     // Nothing in the cluster waits for these.
@@ -135,29 +129,28 @@ pub async fn session(
     let mut failed_by: Option<Arc<str>> = None;
     loop {
         if env.interrupt.is_triggered() {
-            let (outcome, reason) = match &failed_by {
-                Some(name) => (Outcome::Skipped, format!("--fail-fast: {name} failed before")),
-                None => (Outcome::Inconclusive, "interrupted before it began".to_owned()),
+            let (outcome, reason): (_, Arc<str>) = match &failed_by {
+                Some(name) => (Outcome::Skipped, format!("--fail-fast: {name} failed before").into()),
+                None => (Outcome::Inconclusive, "interrupted before it began".into()),
             };
             for index in schedule.stop() {
-                ends[index] = Some(End::NotRun { outcome, reason: reason.clone() });
+                ends[index] = Some(End::not_run(outcome, Arc::clone(&reason)));
             }
         }
         if let Some(why) = env.lost() {
             for index in schedule.stop() {
-                ends[index] = Some(End::NotRun { outcome: Outcome::Inconclusive, reason: why.to_owned() });
+                ends[index] = Some(End::not_run(Outcome::Inconclusive, why));
             }
         }
         while let Some(start) = schedule.start() {
-            let slot = &slots[start.job];
-            reporter.started(&slot.name);
-            let bindings = bind_names(env, options, &run_id, slot, &schedule, &start);
+            let (name, scenario) = (slots.name(start.job), Arc::clone(slots.scenario(start.job)));
+            reporter.started(&name);
+            let bindings = bind_names(env, options, &run_id, &scenario, &schedule, &start);
             kept.insert(start.job, kept_names(&bindings));
-            let locks = locks_of(env, slot, &schedule, &start);
+            let locks = locks_of(env, &scenario, &schedule, &start);
             let exclusive = schedule.is_exclusive(start.job);
             let alone = exclusive || schedule.answers_for_all(start.job);
             let lanes = exclusive.then(|| locks.iter().cloned().collect());
-            let (name, scenario) = (Arc::clone(&slot.name), Arc::clone(&slot.scenario));
             let over = rests.entry(start.job).or_default().clone();
             let (told, index) = (sender.clone(), start.job);
             // The session outlives its tasks.
@@ -173,8 +166,8 @@ pub async fn session(
         reporter.resting(schedule.resting());
         let rested = schedule.rested();
         if !rested.is_empty() {
-            let names: Vec<&str> = rested.iter().map(|index| &*slots[*index].name).collect();
-            reporter.waiting(&watching(&names));
+            let names: Vec<Arc<str>> = rested.iter().take(NAMED).map(|index| slots.name(*index)).collect();
+            reporter.waiting(&watching(&names, rested.len()));
         }
         rested.iter().filter_map(|index| rests.get(index)).for_each(CancellationToken::cancel);
         if schedule.is_done() && tasks.is_empty() && reports.is_empty() {
@@ -186,33 +179,34 @@ pub async fn session(
             Some(report) = reports.recv() => match report {
                 Report::Judged(index, mut verdict) => {
                     watched.add(verdict.set_aside());
-                    let mut record = record_of(env, &slots[index], (*verdict).clone());
+                    let name = slots.name(index);
+                    let mut record = record_of(env, &name, slots.scenario(index), (*verdict).clone());
                     known::excuse(&known, &mut record);
-                    let beyond = alike.beyond(index, &slots[index].name, &verdict);
+                    let beyond = alike.beyond(index, &name, &verdict);
                     let end = End::Judged(verdict);
                     if !stays(options.keep, &end) {
                         kept.remove(&index);
                     }
                     ends[index] = Some(end);
                     if let Some(beyond) = beyond {
-                        env.tally().forget(&slots[beyond].name);
+                        env.tally().forget(&slots.name(beyond));
                         ends[beyond] = Some(End::Alike);
                     }
                     if options.fail_fast && matches!(record.outcome, Outcome::Failed | Outcome::Late) && failed_by.is_none() {
-                        failed_by = Some(Arc::clone(&slots[index].name));
+                        failed_by = Some(name);
                         env.interrupt.trigger();
                     }
                     reporter.finished(&record);
                 }
                 Report::NotRun(index, reason) => {
-                    ends[index] = Some(End::NotRun { outcome: Outcome::Inconclusive, reason });
+                    ends[index] = Some(End::not_run(Outcome::Inconclusive, reason));
                 }
                 Report::Logs(index, said) => {
-                    let scenario = &slots[index].scenario.name;
+                    let scenario = &slots.scenario(index).name;
                     let kept = logs_of.entry(scenario.clone()).or_insert(0_usize);
                     *kept += 1;
                     let said = if *kept > LOGS_KEPT { vec![PodLog::left_out(scenario, LOGS_KEPT)] } else { said };
-                    logs.insert(slots[index].name.to_string(), said);
+                    logs.insert(slots.name(index).to_string(), said);
                 }
                 Report::Released(index) => schedule.finished(index),
                 Report::Rests(index) => {
@@ -230,7 +224,7 @@ pub async fn session(
                     schedule.intake().over(index);
                 }
                 Report::Cleaned(more) => leftovers.extend(more),
-                Report::Stays(index) => littered(&mut ends, &mut schedule, index, &slots[index].name),
+                Report::Stays(index) => littered(&mut ends, &mut schedule, index, &slots.name(index)),
                 Report::Scripted(more) => scripted.extend(more),
             },
             Some(ended) = tasks.join_next_with_id() => {
@@ -239,12 +233,13 @@ pub async fn session(
                 if let (Err(error), Some((index, bindings))) = (ended, task) {
                     // The harness' own mistake: the scenario is closed without a word about the target.
                     let error = format!("the harness broke off: {error}");
-                    let scope = Scope::Scenario(Arc::clone(&slots[index].name));
+                    let name = slots.name(index);
+                    let scope = Scope::Scenario(Arc::clone(&name));
                     env.log.append(scope, Body::ScenarioEnded(Ended::Environment { error: error.clone() }));
-                    ends[index].get_or_insert(End::NotRun { outcome: Outcome::Inconclusive, reason: error });
-                    let left = remove(env, tidy, &slots[index].name, &bindings).await;
+                    ends[index].get_or_insert(End::not_run(Outcome::Inconclusive, error));
+                    let left = remove(env, tidy, &name, &bindings).await;
                     if !left.is_empty() {
-                        littered(&mut ends, &mut schedule, index, &slots[index].name);
+                        littered(&mut ends, &mut schedule, index, &name);
                     }
                     leftovers.extend(left);
                     schedule.intake().over(index);
@@ -272,13 +267,13 @@ pub async fn session(
         leftovers.push(Leftover { object: format!("Namespace/{pool_home}"), diagnosis });
     }
     leftovers.extend(scripted);
-    let entries = slots.into_iter().zip(ends).map(|(slot, end)| {
-        let broken =
-            || End::NotRun { outcome: Outcome::Inconclusive, reason: "the harness broke off while it ran".to_owned() };
-        Entry { name: slot.name, scenario: slot.scenario, end: end.unwrap_or_else(broken) }
+    let entries = ends.into_iter().enumerate().map(|(index, end)| {
+        let broken = || End::not_run(Outcome::Inconclusive, "the harness broke off while it ran");
+        Entry { name: slots.name(index), scenario: Arc::clone(slots.scenario(index)), end: end.unwrap_or_else(broken) }
     });
     let interrupted = env.interrupt.is_triggered() && failed_by.is_none();
-    let (entries, kept) = (entries.collect(), kept.into_values().flatten().collect());
+    let entries = record::folded(entries, |name| env.tally().has_begun(name));
+    let kept = kept.into_values().flatten().collect();
     Outcomes { entries, watched, interrupted, leftovers, kept, logs }
 }
 
@@ -356,17 +351,16 @@ impl Task {
 
 /// Ends those that do not run since something of this one stays.
 fn littered(ends: &mut [Option<End>], schedule: &mut Schedule, index: usize, name: &str) {
-    let reason = format!("what is left of {name} would be in its way; run it by itself");
+    let reason: Arc<str> = format!("what is left of {name} would be in its way; run it by itself").into();
     for hopeless in schedule.litters(index) {
-        ends[hopeless] = Some(End::NotRun { outcome: Outcome::Inconclusive, reason: reason.clone() });
+        ends[hopeless] = Some(End::not_run(Outcome::Inconclusive, Arc::clone(&reason)));
     }
 }
 
-/// What is waited for when nothing else is at work.
-fn watching(names: &[&str]) -> String {
-    const NAMED: usize = 3;
-    let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
-    let named = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+/// What is waited for when nothing else is at work: so many executions, of which some are named.
+fn watching(names: &[Arc<str>], all: usize) -> String {
+    let more = if all > names.len() { format!(" and {} more", all - names.len()) } else { String::new() };
+    let named = names.join(", ");
     format!("what must stay out to the end of the run (in {named}{more})")
 }
 
@@ -390,10 +384,10 @@ async fn remove(env: &Environment, tidy: &Tidy, name: &Arc<str>, bindings: &Bind
 }
 
 /// What an execution must have to itself before it starts.
-fn locks_of(env: &Environment, slot: &Slot, schedule: &Schedule, start: &Start) -> Vec<String> {
+fn locks_of(env: &Environment, scenario: &Scenario, schedule: &Schedule, start: &Start) -> Vec<String> {
     let instances = start.gateways.iter().map(|(_, index)| &schedule.instances()[*index]);
     let instances = instances.filter(|_| schedule.is_exclusive(start.job));
-    locks::known_before(&slot.scenario, &env.facts, instances)
+    locks::known_before(scenario, &env.facts, instances)
 }
 
 fn stays(keep: Keep, end: &End) -> bool {
@@ -410,21 +404,20 @@ fn bind_names(
     env: &Environment,
     options: &RunOptions,
     run_id: &str,
-    slot: &Slot,
+    scenario: &Scenario,
     schedule: &Schedule,
     start: &Start,
 ) -> Bindings {
-    let names = Names { run_id, index: slot.index, facts: &env.facts, ports: &options.ports };
+    let names = Names { run_id, index: start.job, facts: &env.facts, ports: &options.ports };
     let instances = schedule.instances();
     let gateways: Vec<_> = start.gateways.iter().map(|(alias, index)| (alias.clone(), &instances[*index])).collect();
-    bindings(&slot.scenario, &names, &gateways)
+    bindings(scenario, &names, &gateways)
 }
 
 fn kept_names(bindings: &Bindings) -> Vec<String> {
     bindings.namespaces.values().cloned().collect()
 }
 
-fn record_of(env: &Environment, slot: &Slot, verdict: Verdict) -> ScenarioRecord {
-    let span = env.tally().duration(&slot.name);
-    record::of_execution(&slot.name, &slot.scenario, verdict, span)
+fn record_of(env: &Environment, name: &str, scenario: &Scenario, verdict: Verdict) -> ScenarioRecord {
+    record::of_execution(name, scenario, verdict, env.tally().duration(name))
 }

@@ -70,6 +70,11 @@ impl Tally {
         self.spans.get(name).map_or(0, |(first, last)| (last - first) / 1000)
     }
 
+    /// Whether there was any event of an execution.
+    pub fn has_begun(&self, name: &str) -> bool {
+        self.spans.contains_key(name)
+    }
+
     /// Nobody will ask how long an execution took that is over.
     pub fn forget(&mut self, name: &str) {
         self.spans.remove(name);

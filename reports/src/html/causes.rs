@@ -84,16 +84,22 @@ impl Sort {
 fn parted(sort: &Sort, members: &[(&ScenarioRecord, &[String])]) -> Vec<Cause> {
     let mut parts: Vec<(BTreeSet<&str>, Vec<usize>)> = Vec::new();
     for (index, (_, clauses)) in members.iter().enumerate() {
-        let mut part = (clauses.iter().map(String::as_str).collect::<BTreeSet<_>>(), vec![index]);
         // Whatever it has something in common with is one with it, and so are those with each other.
-        let (joined, apart): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|(known, _)| clauses.is_empty() || !known.is_disjoint(&part.0));
-        for (known, indices) in joined {
-            part.0.extend(known);
-            part.1.extend(indices);
-        }
-        part.1.sort_unstable();
+        let is_one =
+            |known: &BTreeSet<&str>| clauses.is_empty() || clauses.iter().any(|one| known.contains(one.as_str()));
+        let (mut joined, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(known, _)| is_one(known));
         parts = apart;
+        // There may be tens of thousands in one: it grows, and is put together anew only where it was several.
+        let mut part = joined.pop().unwrap_or_default();
+        if !joined.is_empty() {
+            for (known, indices) in joined {
+                part.0.extend(known);
+                part.1.extend(indices);
+            }
+            part.1.sort_unstable();
+        }
+        part.0.extend(clauses.iter().map(String::as_str));
+        part.1.push(index);
         parts.push(part);
     }
     let cause = |(clauses, indices): (BTreeSet<&str>, Vec<usize>)| {

@@ -146,11 +146,11 @@ function issueText(scenario) {
 
 function attempts(scenario) {
   const { executions: all, amount } = SCENARIOS.get(repeatOf(scenario.name)[0]);
-  if (all.length < 2) return null;
+  if (amount < 2) return null;
   const failed = all.filter((one) => PASSED[one.outcome] === false).length;
   return h("nav", { class: "attempts", "aria-label": "Executions" }, h("span", { class: "quiet" }, `${failed} of ${amount} failed:`),
     some(all, 40, (one) => h("a", { href: address({ s: one.name, e: "", t: "" }), class: `attempt ${one.outcome}`, "aria-current": one === scenario ? "true" : null }, `${OUTCOMES[one.outcome][0]} ${repeatOf(one.name)[1]}`), "executions"),
-    amount > all.length ? h("span", { class: "quiet" }, ` and ${amount - all.length} more that passed`) : null);
+    all.filter((one) => one.alike > 0).map((one) => h("span", { class: "quiet" }, ` and ${one.alike} more ${one.outcome === "passed" ? "that passed" : "that never began"}`)));
 }
 
 /** Everything of one execution. */
