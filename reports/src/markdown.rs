@@ -48,7 +48,7 @@ pub fn render_with(record: &RunRecord, diagnosis: &[String]) -> String {
     }
     let _ = writeln!(out, "**{}**\n", terminal::counts(record));
     if record.interrupted {
-        let _ = writeln!(out, "The run was broken off; scenarios that had not ended are not listed.\n");
+        let _ = writeln!(out, "The run was broken off before everything had ended: what had not is inconclusive.\n");
     }
     if record.impatient {
         let _ = writeln!(out, "The run was impatient: what is wrong was judged before its time was up.\n");
