@@ -714,3 +714,17 @@ proptest! {
         prop_assert_eq!(text.lines().count(), saw("plain").lines().count());
     }
 }
+
+/// One row stands for all that never began, so each report says how many they are.
+#[test]
+fn what_never_began_is_told_with_how_many_there_are() {
+    let mut unbegun = scenario("unbegun", &["Gateway"], Outcome::Inconclusive);
+    (unbegun.reason, unbegun.alike) = (Some("interrupted before it began".to_owned()), 198);
+    let record = record(vec![unbegun]);
+    let failure = terminal::failure(&record.scenarios[0], &[]);
+    let reports = [failure, junit::render(&record).unwrap(), markdown::render(&record), annotations::render(&record)];
+    for report in reports {
+        assert!(report.contains("interrupted before it began (and 198 more executions)"), "{report}");
+    }
+    assert!(terminal::counts(&record).contains("199 inconclusive"));
+}
