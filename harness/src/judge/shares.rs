@@ -152,7 +152,7 @@ impl Sharing {
                 self.other = Some(in_words(exchange, env.bindings));
             }
         }
-        if self.owed > 0 || self.copies.as_mut().is_some_and(Copies::read) {
+        if self.owed > 0 || self.copies.as_mut().is_some_and(|copies| copies.read(now)) {
             return None;
         }
         self.decide(now, env)
@@ -160,8 +160,10 @@ impl Sharing {
 
     /// The journals were read.
     pub(super) fn journal(&mut self, entries: &[JournalEntry], now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let Some([copied, not, more]) = self.copies.as_mut()?.noted(entries) else {
-            self.not_before = now + env.context.timing.backoff_max;
+        let timing = &env.context.timing;
+        let noted = self.copies.as_mut()?.noted(entries, self.deadline.start, now, timing);
+        let Some([copied, not, more]) = noted else {
+            self.not_before = now + timing.backoff_max;
             return None;
         };
         for ((share, _), count) in self.parts.iter().zip(&mut self.counts) {

@@ -73,8 +73,8 @@ pub struct Timing {
     /// whole answer. Zero in logs that were written before it was.
     #[serde(default)]
     pub resent: u32,
-    /// While copies of requests are counted at mirrors, how long after the last one more are waited for: nobody waits for copies, and a
-    /// target that is busy may be behind with them. Zero in logs that were written before they were waited for.
+    /// The most that copies of requests are waited for at mirrors, while each is counted after the last one that came: nobody waits for
+    /// copies, and a target that is busy may be behind with them. Zero in logs that were written before they were waited for.
     #[serde(with = "millis", default)]
     #[schemars(with = "u64")]
     pub copies: Duration,

@@ -66,6 +66,12 @@ impl Exchange for Chain {
         self.0.iter().try_fold(copy, |copy, one| one.on_mirror(request, copy))
     }
 
+    async fn before_mirror(&self, request: &RequestHead) {
+        for one in &self.0 {
+            one.before_mirror(request).await;
+        }
+    }
+
     fn on_question(&self, request: &RequestHead, whom: &str, question: Request<Body>) -> Request<Body> {
         self.0.iter().fold(question, |question, one| one.on_question(request, whom, question))
     }

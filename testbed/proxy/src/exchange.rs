@@ -165,6 +165,9 @@ pub trait Exchange: Send + Sync + 'static {
         Some(copy)
     }
 
+    /// A copy is about to be sent, whose original goes its own way.
+    async fn before_mirror(&self, _request: &RequestHead) {}
+
     /// What somebody of this name is asked about a request before it is matched.
     fn on_question(&self, _request: &RequestHead, _whom: &str, question: Request<Body>) -> Request<Body> {
         question

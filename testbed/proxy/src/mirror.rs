@@ -61,6 +61,7 @@ pub fn start(
         let tls = mirror.target.tls().cloned();
         let tasks = shared.tasks.clone();
         tasks.spawn(async move {
+            shared.exchange.before_mirror(&request).await;
             let way = Way { endpoint, h2, tls: tls.as_ref() };
             match shared.upstream.send(way, copy, Some(LIMIT)).await {
                 Ok(response) => drain(body::stream(response.into_body())).await,

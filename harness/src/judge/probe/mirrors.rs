@@ -1,16 +1,15 @@
-//! What the backends noted: requests that they were to get, and copies that reach mirrors.
+//! What the backends noted: requests that they were to get, and copies that reach mirrors, which may come some time after the answers.
 //!
 //! Mirrors are *counted*: once the answers agree and a streak of them was mirrored, a further 98 requests must each reach
 //! the mirror exactly once. A mirror that copies nine of ten, each by chance, passes all of up to three countings with a
 //! probability below 1 in 10,000; one that copies half of them, practically never.
-
-use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
 use super::{
     Action, Asking, Elapsed, Env, Exchange, Miss, Next, Probing, Report, Role, agrees, build, request_id, wait,
 };
+use crate::judge::copies::patience;
 use crate::judge::noted::{self, mirrored};
 use crate::judge::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
 use crate::log::JournalEntry;
@@ -20,7 +19,7 @@ use crate::scenario::{Answer, Noted, Probe};
 /// while the answer to its original is already there.
 const JOURNAL_READS: u32 = 5;
 
-/// How often at most, while mirrors are counted and more copies come: one of them now and then is not to take for ever.
+/// How often at most, while more copies come: one of them now and then is not to take for ever.
 const MOST_READS: u32 = 60;
 
 /// Requests sent at once while mirrors are counted.
@@ -80,17 +79,31 @@ impl Probing {
         self.asking = Asking::Journal { reads: 0, copies: 0, since: now };
     }
 
-    /// How many copies there are; nothing if there are two of one, which no waiting mends.
-    fn copies(&self, entries: &[JournalEntry]) -> Option<usize> {
-        let mut copies = HashSet::new();
-        let of_mirrors = entries.iter().filter(|entry| mirrors(&self.probe).contains(&entry.backend));
-        of_mirrors.map(|entry| (&entry.id, &entry.backend)).all(|copy| copies.insert(copy)).then_some(copies.len())
+    /// How many entries each request must leave at these backends.
+    fn due(&self) -> impl Iterator<Item = (&String, usize)> {
+        let times = |noted: &Noted| noted.times.map_or(1, |times| times.at_least as usize);
+        let noted = expected(&self.probe).filter(|_| self.counting.is_none()).into_iter().flatten();
+        let noted = noted.map(move |(backend, noted)| (backend, times(noted)));
+        mirrors(&self.probe).iter().map(|mirror| (mirror, 1)).chain(noted)
     }
 
-    /// Whether more copies may be coming, of which there were more the last time at `since`.
-    fn are_coming(&self, copies: Option<usize>, since: Elapsed, now: Elapsed, env: &Env<'_>) -> bool {
-        let all = self.streak.len() * mirrors(&self.probe).len();
-        self.counting.is_some() && copies.is_some_and(|copies| copies < all) && now - since < env.context.timing.copies
+    /// How many of the entries are there that must be. What is too much is not counted: no waiting mends that.
+    fn copies(&self, entries: &[JournalEntry]) -> usize {
+        let of_request = |id: &String| {
+            let of =
+                |backend: &String| entries.iter().filter(|entry| entry.id == *id && entry.backend == *backend).count();
+            self.due().map(|(backend, due)| of(backend).min(due)).sum::<usize>()
+        };
+        self.streak.iter().map(of_request).sum()
+    }
+
+    /// Whether more copies may be coming than these, of which there were more the last time at `since`. Those that are counted come for
+    /// sure; before, the data path may not copy yet.
+    fn are_coming(&self, copies: usize, since: Elapsed, now: Elapsed, env: &Env<'_>) -> bool {
+        let timing = &env.context.timing;
+        let all = self.streak.len() * self.due().map(|(_, due)| due).sum::<usize>();
+        let enough = if self.counting.is_some() { timing.copies } else { patience(self.deadline.start, now, timing) };
+        copies < all && now - since < enough
     }
 
     /// A counting failed. It starts over, but not for ever: of many countings a bad mirror passes one.
@@ -137,10 +150,10 @@ impl Probing {
             return None;
         }
         let copies = self.copies(entries);
-        let since = if copies > Some(known) { now } else { since };
+        let since = if copies > known { now } else { since };
         let may_go_on = reads + 1 < MOST_READS && self.are_coming(copies, since, now, env);
         if reads + 1 < JOURNAL_READS || may_go_on && !is_last {
-            self.asking = Asking::Journal { reads: reads + 1, copies: copies.unwrap_or(known), since };
+            self.asking = Asking::Journal { reads: reads + 1, copies, since };
             self.back_off(now, env);
             return None;
         }

@@ -284,7 +284,7 @@ pub(super) enum Back {
 
 type OnWrite = Box<dyn FnMut(usize, &WriteTarget) -> (WriteOutcome, Vec<(u64, Body)>)>;
 type OnProbe = Box<dyn FnMut(Elapsed, &str, &ProbeRequest) -> Back>;
-type OnJournal = Box<dyn FnMut(u32, &[String]) -> Vec<JournalEntry>>;
+type OnJournal = Box<dyn FnMut(Elapsed, u32, &[String]) -> Vec<JournalEntry>>;
 
 /// A scripted target and the log of what came of it.
 pub(super) struct Play {
@@ -334,7 +334,7 @@ impl Play {
             later: Vec::new(),
             on_write: Box::new(|_, _| (admitted(1), Vec::new())),
             on_probe: Box::new(|_, _, _| Back::Echo("echo-pod")),
-            on_journal: Box::new(|_, _| Vec::new()),
+            on_journal: Box::new(|_, _, _| Vec::new()),
             journals: 0,
             foreign: false,
             hidden: Vec::new(),
@@ -516,7 +516,7 @@ impl Play {
             }
             Action::ReadJournal { step, ids } => {
                 self.advance(self.now + ms);
-                let entries = (self.on_journal)(self.journals, &ids);
+                let entries = (self.on_journal)(self.now, self.journals, &ids);
                 self.journals += 1;
                 self.own(Body::Journal { step, entries });
             }

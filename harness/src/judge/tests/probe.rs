@@ -1,3 +1,6 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use gateproof_report::record::{Outcome, Severity};
@@ -8,7 +11,7 @@ use serde_json::{Value, json};
 use super::driver::*;
 use crate::judge::Context;
 use crate::log::{Body, Change, Ended, JournalEntry, ProbeError, ProbeRequest, Scope, TcpEnd, Timing, TimingProfile};
-use crate::scenario::{Answer, HeaderTest, Isolation, ObjectRef, Probe, ProbeTarget, Seen, Share};
+use crate::scenario::{Answer, HeaderTest, Isolation, Noted, ObjectRef, Probe, ProbeTarget, Seen, Share, Times};
 
 fn probing(probe: Probe) -> Play {
     Play::new(scenario(vec![asks(probe)]))
@@ -372,7 +375,7 @@ fn mirrored<'i>(ids: impl Iterator<Item = &'i String>) -> Vec<JournalEntry> {
 #[case::never(u32::MAX, 1, Outcome::Failed)]
 fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: usize, #[case] outcome: Outcome) {
     let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
-    play.on_journal = Box::new(move |reads, ids| {
+    play.on_journal = Box::new(move |_, reads, ids| {
         if reads < after_reads {
             return Vec::new();
         }
@@ -392,7 +395,7 @@ fn mirrors_are_counted_in_the_journal(#[case] after_reads: u32, #[case] times: u
 fn copies_are_waited_for_as_long_as_more_come(#[case] most: usize, #[case] outcome: Outcome) {
     let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
     let (mut batch, mut there) = (String::new(), 0);
-    play.on_journal = Box::new(move |_, ids| {
+    play.on_journal = Box::new(move |_, _, ids| {
         if batch != ids[0] {
             (batch, there) = (ids[0].clone(), 0);
         }
@@ -418,7 +421,7 @@ fn the_certificate_is_the_one_of_that_name(#[case] back: Back, #[case] seen_: Op
 #[test]
 fn a_connection_that_breaks_says_nothing_of_the_mirror() {
     let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
-    play.on_journal = Box::new(|_, ids| mirrored(ids.iter()));
+    play.on_journal = Box::new(|_, _, ids| mirrored(ids.iter()));
     let mut n = 0;
     let mut play = play.probes(move |at, _, _| {
         n += 1;
@@ -432,7 +435,7 @@ fn a_connection_that_breaks_says_nothing_of_the_mirror() {
 /// A mirror that leaves out every n-th request.
 fn mirroring_all_but_every(n: u32) -> Outcome {
     let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
-    play.on_journal = Box::new(move |_, ids| {
+    play.on_journal = Box::new(move |_, _, ids| {
         let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
         mirrored(ids.iter().filter(|id| !(number(id) + 1).is_multiple_of(n)))
     });
@@ -461,10 +464,9 @@ fn copies_are_counted_in_the_journal(
     #[case] is_late: bool,
     #[case] outcome: Outcome,
 ) {
-    let parts = vec![(Share::Copied("other".to_owned()), 20), (Share::NotCopied, 80)];
-    let mut play = probing(get(Answer::Shares { parts, margin: 10.0 }));
+    let mut play = probing(get(shares_of_a_mirror()));
     let mut known: Vec<String> = Vec::new();
-    play.on_journal = Box::new(move |_, ids| {
+    play.on_journal = Box::new(move |_, _, ids| {
         let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
         if is_late && known != ids {
             known = ids.to_vec();
@@ -478,6 +480,46 @@ fn copies_are_counted_in_the_journal(
     if outcome == Outcome::Failed {
         assert_eq!(verdict.findings[0].expectation, "steps[0].probe.shares");
     }
+}
+
+fn shares_of_a_mirror() -> Answer {
+    let parts = vec![(Share::Copied("other".to_owned()), 20), (Share::NotCopied, 80)];
+    Answer::Shares { parts, margin: 10.0 }
+}
+
+fn noted_by_a_mirror() -> Answer {
+    let noted = Noted { times: Some(Times::exactly(1)), ..Noted::default() };
+    seen(|s| s.noted = IndexMap::from([("other".to_owned(), noted)]))
+}
+
+/// Nothing says how soon a copy must come; where none has for as long as copies are waited for, there is none.
+#[rstest]
+#[case::of_each_request(seen(|s| s.mirrored_to = vec!["other".to_owned()]), 10, 400, Outcome::Passed)]
+#[case::of_each_request_for_ever(seen(|s| s.mirrored_to = vec!["other".to_owned()]), 10, 60_000, Outcome::Failed)]
+#[case::as_noted(noted_by_a_mirror(), 10, 400, Outcome::Passed)]
+#[case::as_noted_for_ever(noted_by_a_mirror(), 10, 60_000, Outcome::Failed)]
+#[case::of_some(shares_of_a_mirror(), 2, 400, Outcome::Passed)]
+#[case::of_some_for_ever(shares_of_a_mirror(), 2, 60_000, Outcome::Failed)]
+#[case::of_all_where_some_are_due(shares_of_a_mirror(), 10, 400, Outcome::Failed)]
+fn copies_that_come_late_are_waited_for(
+    #[case] answer: Answer,
+    #[case] of_ten: u32,
+    #[case] late_ms: u64,
+    #[case] outcome: Outcome,
+) {
+    let sent = Rc::new(RefCell::new(HashMap::new()));
+    let noted = Rc::clone(&sent);
+    let mut play = probing(get(answer)).probes(move |at, id, _| {
+        sent.borrow_mut().insert(id.to_owned(), at);
+        Back::Echo("echo-pod")
+    });
+    play.on_journal = Box::new(move |now, _, ids| {
+        let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
+        let there = |id: &&String| now - noted.borrow()[*id] >= Duration::from_millis(late_ms);
+        mirrored(ids.iter().filter(|id| number(id) % 10 < of_ten).filter(there))
+    });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
 }
 
 /// Every attempt takes 60 ms that the harness was late by; from some time on it is in time again.

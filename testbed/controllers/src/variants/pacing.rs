@@ -42,6 +42,19 @@ impl Exchange for WarmsUp {
     }
 }
 
+/// How long a copy waits: long beside what an answer takes.
+const BEHIND: Duration = Duration::from_millis(300);
+
+/// Sends copies some time after their originals, as where they wait in a queue.
+struct CopiesLater;
+
+#[async_trait]
+impl Exchange for CopiesLater {
+    async fn before_mirror(&self, _: &RequestHead) {
+        tokio::time::sleep(BEHIND).await;
+    }
+}
+
 /// How long it is between two tries at least.
 const PAUSE: Duration = Duration::from_millis(40);
 
@@ -76,6 +89,12 @@ pub(super) const VARIANTS: &[Variant] = &[
         summary: "Holds the first request of every connection for 50 ms.",
         source: "Nothing in the specification says how fast a data plane is.",
         place: Place::Exchange(|| Arc::new(WarmsUp::default())),
+    },
+    Variant {
+        name: "copies-later",
+        summary: "Sends the copies of a request to its mirrors 300 ms after the request.",
+        source: "HTTPRequestMirrorFilter: nothing ties a copy to the answer of its original, which does not wait for it.",
+        place: Place::Exchange(|| Arc::new(CopiesLater)),
     },
     Variant {
         name: "pauses-between-tries",
@@ -141,6 +160,13 @@ mod tests {
             held.push(before.elapsed());
         }
         assert_eq!(held, [WARM_UP, Duration::ZERO, WARM_UP]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn copies_come_behind() {
+        let before = tokio::time::Instant::now();
+        exchange("copies-later").before_mirror(&request(1, Method::GET)).await;
+        assert_eq!(before.elapsed(), BEHIND);
     }
 
     #[rstest]
