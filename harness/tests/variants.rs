@@ -171,6 +171,9 @@ async fn faults_are_noticed_beside_variants_and_other_faults() {
             "serves-forbidden-certificates+variant:starts-data-planes-late",
             Outcome::Failed,
         ),
+        // A copy that must not come may come as late as one that must.
+        ("httproute-mirror-of-one-rule", "variant:copies-later", Outcome::Passed),
+        ("httproute-mirror-of-one-rule", "mirrors-whole-routes+variant:copies-later", Outcome::Failed),
     ] {
         let (outcome, name) = outcome(scenario, behaviour).await;
         assert_eq!((outcome, name), (expected, format!("embedded:{behaviour}")));

@@ -1,39 +1,61 @@
-//! Counting copies: which requests of a batch reached a mirror.
+//! Counting copies: which requests of a test reached a mirror.
 
 use std::time::Duration;
 
+use super::statistics::Decision;
 use crate::log::{Elapsed, Exchange, JournalEntry, Timing};
 use crate::scenario::Share;
 
-/// How often the journals are read at most, unless copies come late. They are read until they hold the same twice, because a copy may
-/// be under way while the answer to its original is there.
+/// How often the journals are read at most before what they hold counts for now. They are read until they hold the same twice,
+/// because a copy may be under way while the answer to its original is there.
 const READS: u32 = 5;
 /// How often at least: two that are the same may both have come before the first copy.
 const FEWEST_READS: u32 = 3;
 
-/// How many times as long as the last copy took more of them are waited for.
+/// How many times as long as any copy took others are waited for.
 const AS_LONG: u32 = 2;
 
-/// Of the time that it has been asked for, such a part is waited for a first copy: who sends copies late is waited for in the end, and
-/// who does not yet copy at all is asked again soon.
+/// Of the time that it has been asked for, such a part is waited for copies that do not come: who sends them late is waited for in
+/// the end, and who does not yet copy at all is asked again soon.
 const PATIENCE: u32 = 2;
 
-/// How long a first copy is waited for by somebody who has asked since then.
+/// How long copies that do not come are waited for by somebody who has asked since then.
 pub(super) fn patience(since: Elapsed, now: Elapsed, timing: &Timing) -> Duration {
     timing.copies.min((now - since) / PATIENCE)
 }
 
-/// The requests of a batch, and what the journal of the mirror holds of them.
+/// What has come of the requests of a test since they were counted the last time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    /// How many were copied once, and more often.
+    pub(super) once: u32,
+    pub(super) repeated: u32,
+    /// How many of all have no copy.
+    pub(super) none: u32,
+}
+
+/// The requests of a test, and what the journal of the mirror holds of them. A request counts as not copied until a copy of it is
+/// there, however many batches later.
 #[derive(Debug, Clone)]
 pub(super) struct Copies {
     mirror: String,
-    ids: Vec<String>,
+    open: Vec<Request>,
     reads: u32,
     noted: Option<usize>,
-    /// Since when the journals are read.
-    reading: Option<Elapsed>,
-    /// How long after the answers of a batch its last copy came at the most so far.
+    is_reading: bool,
+    /// When the last request was answered, and whether that is one of the batch under way.
+    answered: Option<Elapsed>,
+    is_fresh: bool,
+    /// How long after the answer any copy came at the most so far.
     lag: Duration,
+}
+
+/// One that is not known to be copied yet.
+#[derive(Debug, Clone)]
+struct Request {
+    id: String,
+    answered: Elapsed,
+    is_seen: bool,
 }
 
 impl Copies {
@@ -43,72 +65,96 @@ impl Copies {
             Share::Copied(mirror) => Some(mirror.clone()),
             _ => None,
         })?;
-        Some(Copies { mirror, ids: Vec::new(), reads: 0, noted: None, reading: None, lag: Duration::ZERO })
+        Some(Copies::new(mirror, Duration::ZERO))
+    }
+
+    fn new(mirror: String, lag: Duration) -> Copies {
+        Copies {
+            mirror,
+            open: Vec::new(),
+            reads: 0,
+            noted: None,
+            is_reading: false,
+            answered: None,
+            is_fresh: false,
+            lag,
+        }
     }
 
     /// An answer came. Whether it tells of a request that may have been copied.
-    pub(super) fn answered(&mut self, exchange: &Exchange) -> bool {
+    pub(super) fn answered(&mut self, exchange: &Exchange, now: Elapsed) -> bool {
         let is_good = exchange.http.as_ref().is_some_and(|answer| answer.status < 400);
         if is_good {
-            self.ids.push(exchange.id.clone());
+            self.open.push(Request { id: exchange.id.clone(), answered: now, is_seen: false });
+            (self.answered, self.is_fresh) = (Some(now), true);
         }
         is_good
     }
 
     /// The batch is answered. Whether the journals are to be read for it.
-    pub(super) fn read(&mut self, now: Elapsed) -> bool {
-        self.reading = (!self.ids.is_empty()).then_some(now);
-        self.reading.is_some()
+    pub(super) fn read(&mut self) -> bool {
+        self.is_reading = std::mem::take(&mut self.is_fresh);
+        self.is_reading
     }
 
     /// The requests that the journals are to be read for.
-    pub(super) fn reading(&self) -> Option<&[String]> {
-        self.reading.map(|_| self.ids.as_slice())
+    pub(super) fn reading(&self) -> Option<Vec<String>> {
+        self.is_reading.then(|| self.open.iter().map(|request| request.id.clone()).collect())
     }
 
-    /// Whether no request of the batch was answered yet.
-    pub(super) fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+    /// When the last request was answered.
+    pub(super) fn last_answer(&self) -> Option<Elapsed> {
+        self.answered
     }
 
-    /// The journals were read, by somebody who has asked since then. How many of the requests were copied once, not at all, and more
-    /// often, once that is clear.
-    pub(super) fn noted(
+    /// The journals were read. What came of the requests, once that is clear for now.
+    pub(super) fn noted(&mut self, entries: &[JournalEntry], now: Elapsed) -> Option<Counted> {
+        let of_mirror = || entries.iter().filter(|entry| entry.backend == self.mirror);
+        let total = of_mirror().count();
+        let copies = |request: &Request| of_mirror().filter(|entry| entry.id == request.id).count();
+        for request in self.open.iter_mut().filter(|request| !request.is_seen) {
+            if copies(request) > 0 {
+                request.is_seen = true;
+                self.lag = self.lag.max(now - request.answered);
+            }
+        }
+        self.reads += 1;
+        let stands = self.noted.replace(total) == Some(total) && self.reads >= FEWEST_READS;
+        if !stands && self.reads < READS {
+            return None;
+        }
+        let of_requests: Vec<usize> = self.open.iter().map(copies).collect();
+        let count =
+            |holds: fn(usize) -> bool| of_requests.iter().filter(|&&copies| holds(copies)).fold(0, |n, _| n + 1);
+        let counted = Counted { once: count(|n| n == 1), repeated: count(|n| n > 1), none: count(|n| n == 0) };
+        let mut has_none = of_requests.iter().map(|&copies| copies == 0);
+        self.open.retain(|_| has_none.next() == Some(true));
+        (self.reads, self.noted) = (0, None);
+        Some(counted)
+    }
+
+    /// Whether the journals are read on before a decision stands, by somebody who has asked since then; `too_few` copies may become
+    /// more.
+    pub(super) fn may_change(
         &mut self,
-        entries: &[JournalEntry],
+        decision: &Decision,
+        too_few: bool,
         since: Elapsed,
         now: Elapsed,
         timing: &Timing,
-    ) -> Option<[u32; 3]> {
-        let of_mirror = || entries.iter().filter(|entry| entry.backend == self.mirror);
-        let total = of_mirror().count();
-        self.reads += 1;
-        let took = now - self.reading?;
-        let known = self.noted.replace(total);
-        if total > known.unwrap_or_default() {
-            self.lag = self.lag.max(took);
-        }
-        let enough = if total == 0 { patience(since, now, timing) } else { Duration::ZERO };
-        let is_long = took >= enough.max(self.lag * AS_LONG).min(timing.copies);
-        let stands = known == Some(total) && self.reads >= FEWEST_READS;
-        if !is_long || !stands && self.reads < READS {
-            return None;
-        }
-        let mut counts = [0; 3];
-        for id in &self.ids {
-            counts[match of_mirror().filter(|entry| entry.id == *id).count() {
-                1 => 0,
-                0 => 1,
-                _ => 2,
-            }] += 1;
-        }
-        self.clear();
-        Some(counts)
+    ) -> bool {
+        let enough = match decision {
+            Decision::MoreProbes(_) | Decision::Undecided => Duration::ZERO,
+            Decision::Disagree if too_few => patience(since, now, timing).max(self.lag * AS_LONG),
+            Decision::Agree | Decision::Disagree => self.lag * AS_LONG,
+        };
+        let waited = self.answered.map_or(Duration::MAX, |answered| now - answered);
+        self.is_reading &= !self.open.is_empty() && waited < enough.min(timing.copies);
+        self.is_reading
     }
 
-    /// The batch is over, or starts over.
+    /// The test starts over. How late copies came is known from now on.
     pub(super) fn clear(&mut self) {
-        (self.reads, self.noted, self.reading) = (0, None, None);
-        self.ids.clear();
+        *self = Copies::new(std::mem::take(&mut self.mirror), self.lag);
     }
 }

@@ -1,5 +1,6 @@
 //! What backends noted of the requests of a probe, against what they must have noted.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use indexmap::IndexMap;
@@ -53,14 +54,16 @@ pub(super) fn compare(
     misses
 }
 
-/// How long the longest of these requests went on, from the first time that a backend got it to the last. What went on so
-/// long behind an answer that came meanwhile is over, or shows when as much time has passed again.
+/// How long the longest of these requests went on at a backend, from the first time that this got it to the last. What went on so
+/// long behind an answer that came meanwhile is over, or shows when as much time has passed again. Each backend has a clock of its
+/// own.
 pub(super) fn went_on(ids: &[String], entries: &[JournalEntry]) -> Duration {
-    let spans = ids.iter().filter_map(|id| {
-        let times = || entries.iter().filter(|entry| entry.id == *id).map(|entry| entry.micros);
-        Some(times().max()? - times().min()?)
-    });
-    Duration::from_micros(spans.max().unwrap_or_default())
+    let mut spans: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
+    for entry in entries.iter().filter(|entry| ids.contains(&entry.id)) {
+        let span = spans.entry((&entry.id, &entry.backend)).or_insert((entry.micros, entry.micros));
+        *span = (span.0.min(entry.micros), span.1.max(entry.micros));
+    }
+    Duration::from_micros(spans.values().map(|(first, last)| last - first).max().unwrap_or_default())
 }
 
 /// Microseconds between the entries of one request.
@@ -187,8 +190,9 @@ mod tests {
 
     #[test]
     fn a_request_goes_on_from_its_first_time_to_its_last() {
-        let entries =
-            [entry("1", "echo", 5), entry("2", "echo", 1_000), entry("1", "other", 7_005), entry("3", "echo", 0)];
+        let of_echo = [entry("1", "echo", 5), entry("2", "echo", 1_000), entry("1", "echo", 7_005)];
+        let others = [entry("1", "other", 90_000_000), entry("3", "echo", 0)];
+        let entries = [&of_echo[..], &others].concat();
         let ids = ["1".to_owned(), "2".to_owned()];
         assert_eq!(went_on(&ids, &entries), Duration::from_micros(7_000));
         assert_eq!(went_on(&[], &entries), Duration::ZERO);

@@ -100,7 +100,7 @@ impl Sharing {
             return wait(self.due(env));
         }
         if let Some(ids) = self.copies.as_ref().and_then(Copies::reading) {
-            return perform(Action::ReadJournal { step: env.step.index, ids: ids.to_vec() });
+            return perform(Action::ReadJournal { step: env.step.index, ids });
         }
         match build(&self.probe, None, env) {
             Ok(request) => Next::Perform(
@@ -133,7 +133,7 @@ impl Sharing {
     }
 
     pub(super) fn probed(&mut self, exchange: &Exchange, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        if self.total() == 0 && self.copies.as_ref().is_none_or(Copies::is_empty) {
+        if self.total() == 0 && self.copies.as_ref().is_none_or(|copies| copies.last_answer().is_none()) {
             self.began = exchange.started;
         }
         self.attempt += 1;
@@ -142,7 +142,7 @@ impl Sharing {
             self.unreachable = Some(why.to_owned());
         }
         let part = share_of(exchange, &self.parts, env.bindings);
-        let may_be_copied = self.copies.as_mut().is_some_and(|copies| copies.answered(exchange));
+        let may_be_copied = self.copies.as_mut().is_some_and(|copies| copies.answered(exchange, now));
         self.answers.note(exchange, &[], part.is_some() || may_be_copied, now, env.bindings);
         match part {
             Some(part) => self.counts[part] += 1,
@@ -152,7 +152,7 @@ impl Sharing {
                 self.other = Some(in_words(exchange, env.bindings));
             }
         }
-        if self.owed > 0 || self.copies.as_mut().is_some_and(|copies| copies.read(now)) {
+        if self.owed > 0 || self.copies.as_mut().is_some_and(Copies::read) {
             return None;
         }
         self.decide(now, env)
@@ -160,28 +160,33 @@ impl Sharing {
 
     /// The journals were read.
     pub(super) fn journal(&mut self, entries: &[JournalEntry], now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let timing = &env.context.timing;
-        let noted = self.copies.as_mut()?.noted(entries, self.deadline.start, now, timing);
-        let Some([copied, not, more]) = noted else {
-            self.not_before = now + timing.backoff_max;
+        let Some(counted) = self.copies.as_mut()?.noted(entries, now) else {
+            self.not_before = now + env.context.timing.backoff_max;
             return None;
         };
         for ((share, _), count) in self.parts.iter().zip(&mut self.counts) {
-            *count += match share {
-                Share::Copied(_) => copied,
-                Share::NotCopied => not,
-                _ => 0,
-            };
+            match share {
+                Share::Copied(_) => *count += counted.once,
+                Share::NotCopied => *count = counted.none,
+                _ => {}
+            }
         }
-        self.others += more;
-        if more > 0 {
+        self.others += counted.repeated;
+        if counted.repeated > 0 {
             self.other = Some("a request that was copied more than once".to_owned());
         }
         self.decide(now, env)
     }
 
     fn decide(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        match next(&self.plan, &self.counts, self.others) {
+        let decision = next(&self.plan, &self.counts, self.others);
+        let too_few = self.has_too_few_copies();
+        let (since, timing) = (self.deadline.start, &env.context.timing);
+        if self.copies.as_mut().is_some_and(|copies| copies.may_change(&decision, too_few, since, now, timing)) {
+            self.not_before = now + timing.backoff_max;
+            return None;
+        }
+        match decision {
             Decision::MoreProbes(more) => {
                 self.owed = more;
                 None
@@ -230,7 +235,8 @@ impl Sharing {
     fn disagreed(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         let is_in_time = self.deadline.met_by(self.began);
         // One that fills the rest of the budget may have begun before the data path had converged, so it is not the last.
-        let is_long = now - self.began > self.deadline.budget / 5;
+        let ended = self.copies.as_ref().and_then(Copies::last_answer).unwrap_or(now);
+        let is_long = ended - self.began > self.deadline.budget / 5;
         if is_in_time && is_long && !self.renewed && self.deadline.phase(now) != Phase::InTime {
             self.renewed = true;
             self.deadline.renew(now);
@@ -316,6 +322,14 @@ impl Sharing {
     /// What came of all attempts, for the record.
     pub(super) fn answers(&self, step: usize) -> ProbeRecord {
         self.answers.record(step)
+    }
+
+    fn has_too_few_copies(&self) -> bool {
+        let due = |expected: f64| f64::from(self.total()) * expected;
+        let mut parts = self.parts.iter().zip(&self.plan.expected).zip(&self.counts);
+        parts.any(|(((share, _), expected), count)| {
+            matches!(share, Share::Copied(_)) && f64::from(*count) < due(*expected)
+        })
     }
 
     fn total(&self) -> u32 {

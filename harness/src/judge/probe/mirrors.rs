@@ -4,10 +4,12 @@
 //! the mirror exactly once. A mirror that copies nine of ten, each by chance, passes all of up to three countings with a
 //! probability below 1 in 10,000; one that copies half of them, practically never.
 
+use std::time::Duration;
+
 use indexmap::IndexMap;
 
 use super::{
-    Action, Asking, Elapsed, Env, Exchange, Miss, Next, Probing, Report, Role, agrees, build, request_id, wait,
+    Action, Asking, Elapsed, Env, Exchange, Miss, Next, Phase, Probing, Report, Role, agrees, build, request_id, wait,
 };
 use crate::judge::copies::patience;
 use crate::judge::noted::{self, mirrored};
@@ -79,11 +81,12 @@ impl Probing {
         self.asking = Asking::Journal { reads: 0, copies: 0, since: now };
     }
 
-    /// How many entries each request must leave at these backends.
+    /// How many entries each request must leave at these backends, but where it was answered: that one has noted it.
     fn due(&self) -> impl Iterator<Item = (&String, usize)> {
         let times = |noted: &Noted| noted.times.map_or(1, |times| times.at_least as usize);
         let noted = expected(&self.probe).filter(|_| self.counting.is_none()).into_iter().flatten();
         let noted = noted.map(move |(backend, noted)| (backend, times(noted)));
+        let noted = noted.filter(|(backend, _)| answering(&self.probe) != Some(backend));
         mirrors(&self.probe).iter().map(|mirror| (mirror, 1)).chain(noted)
     }
 
@@ -137,7 +140,8 @@ impl Probing {
             }
             if expected(&self.probe).is_some() && !is_last {
                 self.asking = Asking::Again;
-                self.not_before = now + env.context.timing.backoff_max.max(noted::went_on(&self.streak, entries));
+                let pause = env.context.timing.backoff_max.max(noted::went_on(&self.streak, entries));
+                self.not_before = now + pause.max(self.may_be_copied(env));
                 return None;
             }
             if mirrors(&self.probe).is_empty() {
@@ -158,7 +162,26 @@ impl Probing {
             return None;
         }
         self.asking = Asking::Main;
-        if self.counting.is_some() { self.miscounted(now, env) } else { self.missed(now, env) }
+        if self.counting.is_some() {
+            return self.miscounted(now, env);
+        }
+        // What came into force while copies were waited for shows with others.
+        let may_copy_now = reads >= JOURNAL_READS && !is_last && self.streak_began <= self.deadline.last();
+        if may_copy_now && self.deadline.phase(now) == Phase::Over {
+            self.streak.clear();
+            self.back_off(now, env);
+            return None;
+        }
+        self.missed(now, env)
+    }
+
+    /// How long it may take until a copy comes that must not, of what another backend answers.
+    fn may_be_copied(&self, env: &Env<'_>) -> Duration {
+        let is_forbidden = |noted: &Noted| noted.times.is_some_and(|times| times.at_most == Some(0));
+        let is_copy = |backend| answering(&self.probe).is_some_and(|answering| answering != backend);
+        let mut noted = expected(&self.probe).into_iter().flatten();
+        let waits = noted.any(|(backend, noted)| is_forbidden(noted) && is_copy(backend));
+        if waits { env.context.timing.copies } else { Duration::ZERO }
     }
 }
 
@@ -175,6 +198,14 @@ pub(super) fn are_read(probe: &Probe) -> bool {
 fn expected(probe: &Probe) -> Option<&IndexMap<String, Noted>> {
     match &probe.answer {
         Answer::Http(seen) if !seen.noted.is_empty() => Some(&seen.noted),
+        _ => None,
+    }
+}
+
+/// The backend that answers.
+fn answering(probe: &Probe) -> Option<&String> {
+    match &probe.answer {
+        Answer::Http(seen) => seen.backend.as_ref(),
         _ => None,
     }
 }

@@ -432,13 +432,15 @@ fn a_connection_that_breaks_says_nothing_of_the_mirror() {
     assert_eq!(verdict.outcome, Outcome::Passed, "{:?}", verdict.findings);
 }
 
+/// The number of a request, by its ID.
+fn number(id: &str) -> u32 {
+    id.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap()
+}
+
 /// A mirror that leaves out every n-th request.
 fn mirroring_all_but_every(n: u32) -> Outcome {
     let mut play = probing(get(seen(|s| s.mirrored_to = vec!["other".to_owned()])));
-    play.on_journal = Box::new(move |_, _, ids| {
-        let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
-        mirrored(ids.iter().filter(|id| !(number(id) + 1).is_multiple_of(n)))
-    });
+    play.on_journal = Box::new(move |_, _, ids| mirrored(ids.iter().filter(|id| !(number(id) + 1).is_multiple_of(n))));
     play.run().outcome
 }
 
@@ -467,7 +469,6 @@ fn copies_are_counted_in_the_journal(
     let mut play = probing(get(shares_of_a_mirror()));
     let mut known: Vec<String> = Vec::new();
     play.on_journal = Box::new(move |_, _, ids| {
-        let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
         if is_late && known != ids {
             known = ids.to_vec();
             return mirrored(ids.iter().take(1));
@@ -492,19 +493,36 @@ fn noted_by_a_mirror() -> Answer {
     seen(|s| s.noted = IndexMap::from([("other".to_owned(), noted)]))
 }
 
-/// Nothing says how soon a copy must come; where none has for as long as copies are waited for, there is none.
+fn mirrored_to_other() -> Answer {
+    seen(|s| s.mirrored_to = vec!["other".to_owned()])
+}
+
+fn kept_from_other() -> Answer {
+    let noted = Noted { times: Some(Times::exactly(0)), ..Noted::default() };
+    seen(|s| (s.backend, s.noted) = (Some("echo".to_owned()), IndexMap::from([("other".to_owned(), noted)])))
+}
+
+/// Nothing says how soon a copy must come; where none has for as long as copies are waited for, there is none. The second time is
+/// that of every other ten requests.
 #[rstest]
-#[case::of_each_request(seen(|s| s.mirrored_to = vec!["other".to_owned()]), 10, 400, Outcome::Passed)]
-#[case::of_each_request_for_ever(seen(|s| s.mirrored_to = vec!["other".to_owned()]), 10, 60_000, Outcome::Failed)]
-#[case::as_noted(noted_by_a_mirror(), 10, 400, Outcome::Passed)]
-#[case::as_noted_for_ever(noted_by_a_mirror(), 10, 60_000, Outcome::Failed)]
-#[case::of_some(shares_of_a_mirror(), 2, 400, Outcome::Passed)]
-#[case::of_some_for_ever(shares_of_a_mirror(), 2, 60_000, Outcome::Failed)]
-#[case::of_all_where_some_are_due(shares_of_a_mirror(), 10, 400, Outcome::Failed)]
+#[case::of_each(mirrored_to_other(), 10, (400, 400), Outcome::Passed)]
+#[case::of_each_for_ever(mirrored_to_other(), 10, (60_000, 60_000), Outcome::Failed)]
+#[case::of_each_in_part(mirrored_to_other(), 10, (400, 60_000), Outcome::Failed)]
+#[case::as_noted(noted_by_a_mirror(), 10, (400, 400), Outcome::Passed)]
+#[case::as_noted_for_ever(noted_by_a_mirror(), 10, (60_000, 60_000), Outcome::Failed)]
+#[case::where_none_is_due(kept_from_other(), 10, (400, 400), Outcome::Failed)]
+#[case::none_where_none_is_due(kept_from_other(), 0, (0, 0), Outcome::Passed)]
+#[case::of_some(shares_of_a_mirror(), 2, (400, 400), Outcome::Passed)]
+#[case::of_some_at_two_paces(shares_of_a_mirror(), 2, (0, 400), Outcome::Passed)]
+#[case::of_some_for_ever(shares_of_a_mirror(), 2, (60_000, 60_000), Outcome::Failed)]
+#[case::of_too_few_at_two_paces(shares_of_a_mirror(), 2, (0, 60_000), Outcome::Failed)]
+#[case::of_too_many(shares_of_a_mirror(), 4, (400, 400), Outcome::Failed)]
+#[case::of_too_many_at_two_paces(shares_of_a_mirror(), 4, (0, 400), Outcome::Failed)]
+#[case::of_too_many_very_late(shares_of_a_mirror(), 4, (900, 900), Outcome::Failed)]
 fn copies_that_come_late_are_waited_for(
     #[case] answer: Answer,
     #[case] of_ten: u32,
-    #[case] late_ms: u64,
+    #[case] late_ms: (u64, u64),
     #[case] outcome: Outcome,
 ) {
     let sent = Rc::new(RefCell::new(HashMap::new()));
@@ -514,12 +532,28 @@ fn copies_that_come_late_are_waited_for(
         Back::Echo("echo-pod")
     });
     play.on_journal = Box::new(move |now, _, ids| {
-        let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u32>().ok()).unwrap();
-        let there = |id: &&String| now - noted.borrow()[*id] >= Duration::from_millis(late_ms);
+        let late = |n: u32| Duration::from_millis(if (n / 10).is_multiple_of(2) { late_ms.0 } else { late_ms.1 });
+        let there = |id: &&String| now - noted.borrow()[*id] >= late(number(id));
         mirrored(ids.iter().filter(|id| number(id) % 10 < of_ten).filter(there))
     });
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+}
+
+/// The last that was asked in time was sent before anything was copied, and waited for until time was up.
+#[rstest]
+#[case::in_time(4_800, Outcome::Passed)]
+#[case::never(60_000, Outcome::Failed)]
+fn what_is_copied_while_copies_are_waited_for_is_in_time(#[case] from_ms: u64, #[case] outcome: Outcome) {
+    let sent = Rc::new(RefCell::new(HashMap::new()));
+    let noted = Rc::clone(&sent);
+    let mut play = probing(get(mirrored_to_other())).probes(move |at, id, _| {
+        sent.borrow_mut().insert(id.to_owned(), at);
+        Back::Echo("echo-pod")
+    });
+    play.on_journal =
+        Box::new(move |_, _, ids| mirrored(ids.iter().filter(|id| noted.borrow()[*id].0 >= from_ms * 1000)));
+    assert_eq!(play.run().outcome, outcome);
 }
 
 /// Every attempt takes 60 ms that the harness was late by; from some time on it is in time again.

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use gateproof_proxy::config::{Hostname, Route, TcpBackend};
 
 use super::{
@@ -14,7 +16,7 @@ use crate::{
     snapshot::{Kind, Object, Snapshot},
 };
 
-/// Every route that refers to a Gateway or ListenerSet, oldest first.
+/// Every route that refers to a Gateway in scope or a ListenerSet of one, or has entries in its status, oldest first.
 pub(crate) struct Routes<'a> {
     pub(crate) all: Vec<RouteState<'a>>,
 }
@@ -76,60 +78,93 @@ impl RouteState<'_> {
     }
 }
 
-/// Judges every route and finds its places.
-pub(crate) fn routes<'a>(snapshot: &'a Snapshot, gateways: &[Gateway<'_>]) -> Routes<'a> {
-    let http = snapshot.http_routes().map(|(object, spec)| {
-        let content = Content::Http(httproute::judge(snapshot, object, spec));
-        route(snapshot, gateways, Kind::HttpRoute, object, (&spec.parent_refs, &spec.hostnames), content)
+/// Judges every route that is of concern, and finds its places. There may be thousands that are not.
+pub(crate) fn routes<'a>(snapshot: &'a Snapshot, gateways: &'a [Gateway<'a>]) -> Routes<'a> {
+    let known = Known::of(gateways);
+    let route = |kind,
+                 object: &'a Object,
+                 (references, hostnames): (&'a [ParentRef], &'a [String]),
+                 content: &dyn Fn() -> Content| {
+        let found = known.among(references, &object.meta.namespace);
+        if found.is_empty() && !has_entries(object) {
+            return None;
+        }
+        let content = content();
+        let parents = found.into_iter().map(|(reference, (index, set))| {
+            match attach(snapshot, (index, &gateways[index], set), kind, object, hostnames, reference) {
+                Ok(at) => Parent { reference, accepted: content.accepted(), at },
+                Err(refused) => Parent { reference, accepted: refused, at: Vec::new() },
+            }
+        });
+        let parents = parents.collect();
+        Some(RouteState { kind, object, content, parents })
+    };
+    let http = snapshot.http_routes().filter_map(|(object, spec)| {
+        let content = || Content::Http(httproute::judge(snapshot, object, spec));
+        route(Kind::HttpRoute, object, (&spec.parent_refs, &spec.hostnames), &content)
     });
-    let grpc = snapshot.grpc_routes().map(|(object, spec)| {
-        let content = Content::Http(grpcroute::judge(snapshot, object, spec));
-        route(snapshot, gateways, Kind::GrpcRoute, object, (&spec.parent_refs, &spec.hostnames), content)
+    let grpc = snapshot.grpc_routes().filter_map(|(object, spec)| {
+        let content = || Content::Http(grpcroute::judge(snapshot, object, spec));
+        route(Kind::GrpcRoute, object, (&spec.parent_refs, &spec.hostnames), &content)
     });
     let tcp = snapshot.tcp_routes().map(|(object, spec)| (Kind::TcpRoute, object, spec));
     let udp = snapshot.udp_routes().map(|(object, spec)| (Kind::UdpRoute, object, spec));
-    let layer_4 = tcp.chain(udp).map(|(kind, object, spec)| {
-        let content = Content::Tcp(tcproute::judge(snapshot, kind, object, spec));
-        route(snapshot, gateways, kind, object, (&spec.parent_refs, &[]), content)
+    let layer_4 = tcp.chain(udp).filter_map(|(kind, object, spec)| {
+        let content = || Content::Tcp(tcproute::judge(snapshot, kind, object, spec));
+        route(kind, object, (&spec.parent_refs, &[]), &content)
     });
-    let tls = snapshot.tls_routes().map(|(object, spec)| {
-        let content = Content::Tcp(tcproute::judge_tls(snapshot, object, spec));
-        route(snapshot, gateways, Kind::TlsRoute, object, (&spec.parent_refs, &spec.hostnames), content)
+    let tls = snapshot.tls_routes().filter_map(|(object, spec)| {
+        let content = || Content::Tcp(tcproute::judge_tls(snapshot, object, spec));
+        route(Kind::TlsRoute, object, (&spec.parent_refs, &spec.hostnames), &content)
     });
     let mut all: Vec<_> = http.chain(grpc).chain(layer_4).chain(tls).collect();
     all.sort_by_key(|route| route.object.meta.precedence());
     Routes { all }
 }
 
-fn route<'a>(
-    snapshot: &Snapshot,
-    gateways: &[Gateway<'_>],
-    kind: Kind,
-    object: &'a Object,
-    (references, hostnames): (&'a [ParentRef], &'a [String]),
-    content: Content,
-) -> RouteState<'a> {
-    let parents = references.iter().filter_map(|reference| {
-        let (index, set) = find(gateways, reference, &object.meta.namespace)?;
-        Some(match attach(snapshot, (index, &gateways[index], set), kind, object, hostnames, reference) {
-            Ok(at) => Parent { reference, accepted: content.accepted(), at },
-            Err(refused) => Parent { reference, accepted: refused, at: Vec::new() },
-        })
-    });
-    let parents = parents.collect();
-    RouteState { kind, object, content, parents }
+/// Whether there is anything in `status.parents`, which may have to go.
+fn has_entries(route: &Object) -> bool {
+    let entries = route.raw.pointer("/status/parents").and_then(serde_json::Value::as_array);
+    entries.is_some_and(|entries| !entries.is_empty())
 }
 
-/// The Gateway that a parentRef leads to, and which of its ListenerSets it names, if it names one.
-fn find(gateways: &[Gateway<'_>], reference: &ParentRef, own: &str) -> Option<(usize, Option<usize>)> {
-    let namespace = reference.namespace.as_deref().unwrap_or(own);
-    let is = |object: &Object| object.meta.namespace == namespace && object.meta.name == reference.name;
-    if reference.is_gateway() {
-        return gateways.iter().position(|gateway| is(gateway.object)).map(|index| (index, None));
+/// A Gateway, and which of its ListenerSets, if it is one: both by index.
+type Found = (usize, Option<usize>);
+
+/// What a parentRef may lead to, by namespace and name.
+struct Known<'a> {
+    gateways: HashMap<(&'a str, &'a str), Found>,
+    sets: HashMap<(&'a str, &'a str), Found>,
+}
+
+impl<'a> Known<'a> {
+    fn of(gateways: &'a [Gateway<'a>]) -> Known<'a> {
+        let name = |object: &'a Object| (object.meta.namespace.as_str(), object.meta.name.as_str());
+        let mut known = Known { gateways: HashMap::new(), sets: HashMap::new() };
+        for (index, gateway) in gateways.iter().enumerate() {
+            known.gateways.entry(name(gateway.object)).or_insert((index, None));
+            for (set, of) in gateway.sets.iter().enumerate() {
+                known.sets.entry(name(of.object)).or_insert((index, Some(set)));
+            }
+        }
+        known
     }
-    let set = |gateway: &Gateway<'_>| gateway.sets.iter().position(|set| is(set.object));
-    let found = || gateways.iter().enumerate().find_map(|(index, gateway)| Some((index, Some(set(gateway)?))));
-    reference.is_listener_set().then(found).flatten()
+
+    /// Those of the parentRefs in a namespace that lead to one of these.
+    fn among<'r>(&self, references: &'r [ParentRef], own: &str) -> Vec<(&'r ParentRef, Found)> {
+        let found = |reference: &'r ParentRef| {
+            let kind = if reference.is_gateway() {
+                &self.gateways
+            } else if reference.is_listener_set() {
+                &self.sets
+            } else {
+                return None;
+            };
+            let namespace = reference.namespace.as_deref().unwrap_or(own);
+            Some((reference, *kind.get(&(namespace, reference.name.as_str()))?))
+        };
+        references.iter().filter_map(found).collect()
+    }
 }
 
 /// Finds the listeners that a parentRef attaches to, narrowing down step by step; the step that leaves none is the reason.
