@@ -466,7 +466,7 @@ fn copies_are_counted_in_the_journal(
     #[case] is_late: bool,
     #[case] outcome: Outcome,
 ) {
-    let mut play = probing(get(shares_of_a_mirror()));
+    let mut play = probing(get(shares_of_a_mirror(20)));
     let mut known: Vec<String> = Vec::new();
     play.on_journal = Box::new(move |_, _, ids| {
         if is_late && known != ids {
@@ -483,8 +483,8 @@ fn copies_are_counted_in_the_journal(
     }
 }
 
-fn shares_of_a_mirror() -> Answer {
-    let parts = vec![(Share::Copied("other".to_owned()), 20), (Share::NotCopied, 80)];
+fn shares_of_a_mirror(percent: u32) -> Answer {
+    let parts = vec![(Share::Copied("other".to_owned()), percent), (Share::NotCopied, 100 - percent)];
     Answer::Shares { parts, margin: 10.0 }
 }
 
@@ -512,13 +512,15 @@ fn kept_from_other() -> Answer {
 #[case::as_noted_for_ever(noted_by_a_mirror(), 10, (60_000, 60_000), Outcome::Failed)]
 #[case::where_none_is_due(kept_from_other(), 10, (400, 400), Outcome::Failed)]
 #[case::none_where_none_is_due(kept_from_other(), 0, (0, 0), Outcome::Passed)]
-#[case::of_some(shares_of_a_mirror(), 2, (400, 400), Outcome::Passed)]
-#[case::of_some_at_two_paces(shares_of_a_mirror(), 2, (0, 400), Outcome::Passed)]
-#[case::of_some_for_ever(shares_of_a_mirror(), 2, (60_000, 60_000), Outcome::Failed)]
-#[case::of_too_few_at_two_paces(shares_of_a_mirror(), 2, (0, 60_000), Outcome::Failed)]
-#[case::of_too_many(shares_of_a_mirror(), 4, (400, 400), Outcome::Failed)]
-#[case::of_too_many_at_two_paces(shares_of_a_mirror(), 4, (0, 400), Outcome::Failed)]
-#[case::of_too_many_very_late(shares_of_a_mirror(), 4, (900, 900), Outcome::Failed)]
+#[case::of_some(shares_of_a_mirror(20), 2, (400, 400), Outcome::Passed)]
+#[case::of_most_very_late(shares_of_a_mirror(80), 8, (900, 900), Outcome::Passed)]
+#[case::of_most_at_two_paces(shares_of_a_mirror(80), 8, (0, 900), Outcome::Passed)]
+#[case::of_some_at_two_paces(shares_of_a_mirror(20), 2, (0, 400), Outcome::Passed)]
+#[case::of_some_for_ever(shares_of_a_mirror(20), 2, (60_000, 60_000), Outcome::Failed)]
+#[case::of_too_few_at_two_paces(shares_of_a_mirror(20), 2, (0, 60_000), Outcome::Failed)]
+#[case::of_too_many(shares_of_a_mirror(20), 4, (400, 400), Outcome::Failed)]
+#[case::of_too_many_at_two_paces(shares_of_a_mirror(20), 4, (0, 400), Outcome::Failed)]
+#[case::of_too_many_very_late(shares_of_a_mirror(20), 4, (900, 900), Outcome::Failed)]
 fn copies_that_come_late_are_waited_for(
     #[case] answer: Answer,
     #[case] of_ten: u32,

@@ -124,7 +124,7 @@ pub(crate) fn routes<'a>(snapshot: &'a Snapshot, gateways: &'a [Gateway<'a>]) ->
 
 /// Whether there is anything in `status.parents`, which may have to go.
 fn has_entries(route: &Object) -> bool {
-    let entries = route.raw.pointer("/status/parents").and_then(serde_json::Value::as_array);
+    let entries = route.raw.get("status").and_then(|status| status.get("parents")?.as_array());
     entries.is_some_and(|entries| !entries.is_empty())
 }
 
