@@ -174,6 +174,12 @@ async fn faults_are_noticed_beside_variants_and_other_faults() {
         // A copy that must not come may come as late as one that must.
         ("httproute-mirror-of-one-rule", "variant:copies-later", Outcome::Passed),
         ("httproute-mirror-of-one-rule", "mirrors-whole-routes+variant:copies-later", Outcome::Failed),
+        ("grpcroute-mirror-without-grant", "variant:copies-later", Outcome::Passed),
+        (
+            "grpcroute-mirror-without-grant",
+            "takes-grants-to-httproutes-for-mirrors-of-calls+variant:copies-later",
+            Outcome::Failed,
+        ),
     ] {
         let (outcome, name) = outcome(scenario, behaviour).await;
         assert_eq!((outcome, name), (expected, format!("embedded:{behaviour}")));

@@ -25,7 +25,7 @@ pub(super) fn patience(since: Elapsed, now: Elapsed, timing: &Timing) -> Duratio
 }
 
 /// What has come of the requests of a test since they were counted the last time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counted {
     /// How many were copied once, and more often.
     pub(super) once: u32,
@@ -35,11 +35,13 @@ pub(super) struct Counted {
 }
 
 /// The requests of a test, and what the journal of the mirror holds of them. A request counts as not copied until a copy of it is
-/// there, however many batches later.
+/// there, however many batches later, for as long as copies are waited for.
 #[derive(Debug, Clone)]
 pub(super) struct Copies {
     mirror: String,
     open: Vec<Request>,
+    /// How many had no copy for as long as copies are waited for.
+    closed: u32,
     reads: u32,
     noted: Option<usize>,
     is_reading: bool,
@@ -72,6 +74,7 @@ impl Copies {
         Copies {
             mirror,
             open: Vec::new(),
+            closed: 0,
             reads: 0,
             noted: None,
             is_reading: false,
@@ -108,7 +111,7 @@ impl Copies {
     }
 
     /// The journals were read. What came of the requests, once that is clear for now.
-    pub(super) fn noted(&mut self, entries: &[JournalEntry], now: Elapsed) -> Option<Counted> {
+    pub(super) fn noted(&mut self, entries: &[JournalEntry], now: Elapsed, timing: &Timing) -> Option<Counted> {
         let of_mirror = || entries.iter().filter(|entry| entry.backend == self.mirror);
         let total = of_mirror().count();
         let copies = |request: &Request| of_mirror().filter(|entry| entry.id == request.id).count();
@@ -123,12 +126,19 @@ impl Copies {
         if !stands && self.reads < READS {
             return None;
         }
-        let of_requests: Vec<usize> = self.open.iter().map(copies).collect();
-        let count =
-            |holds: fn(usize) -> bool| of_requests.iter().filter(|&&copies| holds(copies)).fold(0, |n, _| n + 1);
-        let counted = Counted { once: count(|n| n == 1), repeated: count(|n| n > 1), none: count(|n| n == 0) };
-        let mut has_none = of_requests.iter().map(|&copies| copies == 0);
-        self.open.retain(|_| has_none.next() == Some(true));
+        let mut counted = Counted::default();
+        let mirror = &self.mirror;
+        self.open.retain(|request| {
+            let of_request = |entry: &&JournalEntry| entry.backend == *mirror && entry.id == request.id;
+            match entries.iter().filter(of_request).count() {
+                0 if now - request.answered >= timing.copies => self.closed += 1,
+                0 => return true,
+                1 => counted.once += 1,
+                _ => counted.repeated += 1,
+            }
+            false
+        });
+        counted.none = self.closed + self.open.iter().fold(0, |none, _| none + 1);
         (self.reads, self.noted) = (0, None);
         Some(counted)
     }
@@ -144,9 +154,10 @@ impl Copies {
         timing: &Timing,
     ) -> bool {
         let enough = match decision {
-            Decision::MoreProbes(_) | Decision::Undecided => Duration::ZERO,
             Decision::Disagree if too_few => patience(since, now, timing).max(self.lag * AS_LONG),
-            Decision::Agree | Decision::Disagree => self.lag * AS_LONG,
+            Decision::Agree | Decision::Undecided => self.lag * AS_LONG,
+            // More copies would not mend that.
+            Decision::Disagree | Decision::MoreProbes(_) => Duration::ZERO,
         };
         let waited = self.answered.map_or(Duration::MAX, |answered| now - answered);
         self.is_reading &= !self.open.is_empty() && waited < enough.min(timing.copies);

@@ -86,9 +86,10 @@ enum Asking {
     Contrast(Contrasting),
     Journal {
         reads: u32,
-        /// How many copies there were, and since when there are no more.
+        /// How many copies there were, since when there are no more, and since when they are read.
         copies: usize,
         since: Elapsed,
+        began: Elapsed,
     },
     /// Once more, after a pause in which what is too much would have come.
     Again,

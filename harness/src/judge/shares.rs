@@ -160,7 +160,7 @@ impl Sharing {
 
     /// The journals were read.
     pub(super) fn journal(&mut self, entries: &[JournalEntry], now: Elapsed, env: &Env<'_>) -> Option<Report> {
-        let Some(counted) = self.copies.as_mut()?.noted(entries, now) else {
+        let Some(counted) = self.copies.as_mut()?.noted(entries, now, &env.context.timing) else {
             self.not_before = now + env.context.timing.backoff_max;
             return None;
         };
@@ -180,7 +180,7 @@ impl Sharing {
 
     fn decide(&mut self, now: Elapsed, env: &Env<'_>) -> Option<Report> {
         let decision = next(&self.plan, &self.counts, self.others);
-        let too_few = self.has_too_few_copies();
+        let too_few = self.others == 0 && self.has_too_few_copies();
         let (since, timing) = (self.deadline.start, &env.context.timing);
         if self.copies.as_mut().is_some_and(|copies| copies.may_change(&decision, too_few, since, now, timing)) {
             self.not_before = now + timing.backoff_max;

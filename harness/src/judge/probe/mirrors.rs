@@ -15,7 +15,7 @@ use crate::judge::copies::patience;
 use crate::judge::noted::{self, mirrored};
 use crate::judge::statistics::{COUNTINGS, MIRRORED_SHARE, OVERLOOKED, requests_to_notice};
 use crate::log::JournalEntry;
-use crate::scenario::{Answer, Noted, Probe};
+use crate::scenario::{Answer, GrpcCode, Noted, Probe};
 
 /// How often a journal is read again at least before the requests count as not mirrored: a mirrored request is under way
 /// while the answer to its original is already there.
@@ -78,7 +78,7 @@ impl Probing {
 
     /// From now on the journals are read.
     pub(super) fn read_journals(&mut self, now: Elapsed) {
-        self.asking = Asking::Journal { reads: 0, copies: 0, since: now };
+        self.asking = Asking::Journal { reads: 0, copies: 0, since: now, began: now };
     }
 
     /// How many entries each request must leave at these backends, but where it was answered: that one has noted it.
@@ -123,9 +123,9 @@ impl Probing {
         now: Elapsed,
         env: &Env<'_>,
     ) -> Option<Report> {
-        let (reads, known, since, is_last) = match self.asking {
-            Asking::Journal { reads, copies, since } => (reads, copies, since, false),
-            Asking::Again => (JOURNAL_READS, 0, now, true),
+        let (reads, known, since, began, is_last) = match self.asking {
+            Asking::Journal { reads, copies, since, began } => (reads, copies, since, began, false),
+            Asking::Again => (JOURNAL_READS, 0, now, now, true),
             Asking::Main | Asking::Staying | Asking::Contrast(_) => return None,
         };
         let backends = mirrors(&self.probe);
@@ -141,7 +141,7 @@ impl Probing {
             if expected(&self.probe).is_some() && !is_last {
                 self.asking = Asking::Again;
                 let pause = env.context.timing.backoff_max.max(noted::went_on(&self.streak, entries));
-                self.not_before = now + pause.max(self.may_be_copied(env));
+                self.not_before = now + pause.max(now - began).max(self.may_be_copied(env));
                 return None;
             }
             if mirrors(&self.probe).is_empty() {
@@ -157,7 +157,7 @@ impl Probing {
         let since = if copies > known { now } else { since };
         let may_go_on = reads + 1 < MOST_READS && self.are_coming(copies, since, now, env);
         if reads + 1 < JOURNAL_READS || may_go_on && !is_last {
-            self.asking = Asking::Journal { reads: reads + 1, copies, since };
+            self.asking = Asking::Journal { reads: reads + 1, copies, since, began };
             self.back_off(now, env);
             return None;
         }
@@ -166,9 +166,11 @@ impl Probing {
             return self.miscounted(now, env);
         }
         // What came into force while copies were waited for shows with others.
-        let may_copy_now = reads >= JOURNAL_READS && !is_last && self.streak_began <= self.deadline.last();
-        if may_copy_now && self.deadline.phase(now) == Phase::Over {
+        let was_long = if is_last { self.may_be_copied(env) > Duration::ZERO } else { reads >= JOURNAL_READS };
+        let is_in_time = self.streak_began <= self.deadline.last();
+        if was_long && is_in_time && self.deadline.phase(now) == Phase::Over {
             self.streak.clear();
+            self.late = Duration::ZERO;
             self.back_off(now, env);
             return None;
         }
@@ -178,7 +180,10 @@ impl Probing {
     /// How long it may take until a copy comes that must not, of what another backend answers.
     fn may_be_copied(&self, env: &Env<'_>) -> Duration {
         let is_forbidden = |noted: &Noted| noted.times.is_some_and(|times| times.at_most == Some(0));
-        let is_copy = |backend| answering(&self.probe).is_some_and(|answering| answering != backend);
+        let is_copy = |backend| match &self.probe.answer {
+            Answer::Http(seen) => seen.backend.as_ref().map_or(seen.code.contains(&GrpcCode::OK), |own| own != backend),
+            _ => false,
+        };
         let mut noted = expected(&self.probe).into_iter().flatten();
         let waits = noted.any(|(backend, noted)| is_forbidden(noted) && is_copy(backend));
         if waits { env.context.timing.copies } else { Duration::ZERO }

@@ -540,6 +540,24 @@ fn copies_that_come_late_are_waited_for(
     });
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+    if of_ten == 4 {
+        let (_, due, copied) = &verdict.shares[0].counts[0];
+        assert!(f64::from(*copied) > due * f64::from(verdict.shares[0].n), "{:?}", verdict.shares);
+    }
+}
+
+/// Half of the answers are wrong for a while, which no copy mends.
+#[test]
+fn copies_are_not_waited_for_where_they_do_not_matter() {
+    let mut n = 0;
+    let mut play = probing(get(shares_of_a_mirror(20))).probes(move |at, _, _| {
+        n += 1;
+        let is_wrong = at.0 < 4_000_000 || (at.0 < 4_200_000 && n % 2 == 0);
+        if is_wrong { Back::Status(404) } else { Back::Echo("echo-pod") }
+    });
+    play.on_journal = Box::new(move |_, _, ids| mirrored(ids.iter().filter(|id| number(id) % 10 < 2)));
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, Outcome::Passed, "{:?} {:?}", verdict.reason, verdict.findings);
 }
 
 /// The last that was asked in time was sent before anything was copied, and waited for until time was up.
