@@ -138,7 +138,7 @@ impl Copies {
             }
             false
         });
-        counted.none = self.closed + self.open.iter().fold(0, |none, _| none + 1);
+        counted.none = self.closed + u32::try_from(self.open.len()).unwrap_or(u32::MAX - self.closed);
         (self.reads, self.noted) = (0, None);
         Some(counted)
     }

@@ -180,10 +180,8 @@ impl Probing {
     /// How long it may take until a copy comes that must not, of what another backend answers.
     fn may_be_copied(&self, env: &Env<'_>) -> Duration {
         let is_forbidden = |noted: &Noted| noted.times.is_some_and(|times| times.at_most == Some(0));
-        let is_copy = |backend| match &self.probe.answer {
-            Answer::Http(seen) => seen.backend.as_ref().map_or(seen.code.contains(&GrpcCode::OK), |own| own != backend),
-            _ => false,
-        };
+        let is_call = matches!(&self.probe.answer, Answer::Http(seen) if seen.code.contains(&GrpcCode::OK));
+        let is_copy = |backend| answering(&self.probe).map_or(is_call, |own| own != backend);
         let mut noted = expected(&self.probe).into_iter().flatten();
         let waits = noted.any(|(backend, noted)| is_forbidden(noted) && is_copy(backend));
         if waits { env.context.timing.copies } else { Duration::ZERO }
