@@ -65,7 +65,7 @@ async fn what_comes_late_is_seen_by_who_watches_on(
     let record = &seen.record.scenarios[0];
     let failed: Vec<&str> = record.findings.iter().map(|finding| finding.expectation.as_str()).collect();
     assert_eq!((record.outcome, failed), (Outcome::Failed, vec![expectation]));
-    let again = replay(&seen.events, &plan.scenarios, &plan.suite.contract, None, None).unwrap();
+    let again = replay(&seen.events, &plan.scenarios, &plan.suite.contract, None).unwrap();
     assert_eq!(again.scenarios[0].findings, record.findings);
 }
 
@@ -95,7 +95,7 @@ async fn who_watches_on_keeps_nobody_waiting() {
     for name in each(RESTING) {
         assert!(find(&name, |body| matches!(body, Body::ScenarioStarted(_))).unwrap() < first, "{name}");
     }
-    let again = replay(&output.events, &plan.scenarios, &plan.suite.contract, None, None).unwrap();
+    let again = replay(&output.events, &plan.scenarios, &plan.suite.contract, None).unwrap();
     assert!(again.scenarios.iter().all(|one| one.outcome == Outcome::Passed));
 }
 

@@ -106,13 +106,13 @@ async fn executions_that_passed_alike_are_counted_in_a_replay_too() {
     let RunOutput { mut events, record, .. } = run(options, scenarios.clone(), &mut Silent).await.unwrap();
     let passed = |record: &RunRecord| executions(record, |outcome| outcome == Outcome::Passed);
     assert_eq!((record.scenarios.len(), passed(&record)), (2 * scenarios.len(), 6 * scenarios.len()));
-    assert_eq!(replay(&events, &scenarios, &contract, None, None).unwrap().scenarios, record.scenarios);
+    assert_eq!(replay(&events, &scenarios, &contract, None).unwrap().scenarios, record.scenarios);
 
     let Body::RunStarted(started) = &mut Arc::make_mut(&mut events[0]).body else {
         panic!("a run begins with its start")
     };
     started.listed = None;
-    let whole = replay(&events, &scenarios, &contract, None, None).unwrap();
+    let whole = replay(&events, &scenarios, &contract, None).unwrap();
     for (two, six) in record.scenarios.chunks(2).zip(whole.scenarios.chunks(6)) {
         assert_eq!(two, [ScenarioRecord { alike: 4, ..six[0].clone() }, six[1].clone()]);
     }

@@ -82,7 +82,7 @@ fn run_all(scenarios: Vec<Scenario>) -> Results {
 
 /// What of a run comes out otherwise when its log is judged again.
 fn judged_otherwise(output: &RunOutput, scenarios: &[Scenario]) -> Vec<String> {
-    let again = match replay(&output.events, scenarios, &contract(), None, None) {
+    let again = match replay(&output.events, scenarios, &contract(), None) {
         Ok(again) => again,
         Err(error) => return vec![format!("the log cannot be judged again: {error}")],
     };

@@ -9,6 +9,7 @@ use gateproof_report::{junit, markdown, merge, terminal};
 
 use super::baseline::{Baseline, BaselineArg};
 use super::failures::{Folders, has_evidence};
+use super::log_file::every_event;
 use super::output::{self, Format, FormatArg, say, tell};
 use super::page::page;
 use super::recorded::{self, JudgedBy, Log, Recorded, log_of_part, unmergeable};
@@ -110,7 +111,7 @@ pub(super) fn write(
     let none = BTreeMap::new();
     for log in logs {
         let mut folders = Folders::of(record, &none);
-        log.events.iter().try_for_each(|event| folders.event(event, dir))?;
+        every_event(&log.file, |event| folders.event(&Arc::new(event), dir))?;
     }
     dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|error| internal(error.to_string()))?)
 }

@@ -24,6 +24,7 @@ mod init;
 mod interrupt;
 mod lint;
 mod list;
+mod log_file;
 mod man;
 mod matrix;
 mod measured;

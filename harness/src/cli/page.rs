@@ -1,9 +1,7 @@
 //! `report.html`: what of a run's log goes into its page.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gateproof_report::diff::Diff;
 use gateproof_report::html::{About, Clause, Page};
@@ -12,11 +10,11 @@ use gateproof_report::terminal::printable;
 
 use super::belongs::is_of;
 use super::evidence::Collector;
+use super::log_file::{each_event, is_streamed};
 use super::output::tell;
 use super::profiles::profile_rules;
 use super::{Failure, diagnose};
-use crate::log::codec::Decoder;
-use crate::log::{Body, Event};
+use crate::log::Body;
 use crate::suite::{Said, Suite};
 
 /// The page of a run, with what its log says, or those of its parts, if there are any.
@@ -45,35 +43,6 @@ pub(super) fn page(record: &RunRecord, logs: &[PathBuf], news: Option<Diff>) -> 
         }
     }
     page.render().map_err(internal)
-}
-
-/// Whether a log was streamed through a pipe: it is gone, and would be waited for.
-pub(super) fn is_streamed(log: &Path) -> bool {
-    std::fs::metadata(log).is_ok_and(|there| !there.is_file())
-}
-
-/// Reads a log line by line: the whole of it would take a multiple of its size. A run that was killed leaves a line without its end, which is
-/// no event.
-pub(super) fn each_event(log: &Path, mut take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
-    let unreadable =
-        |error: std::io::Error| Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path");
-    let mut decoder = Decoder::default();
-    let mut text = BufReader::new(File::open(log).map_err(unreadable)?);
-    let mut line = Vec::new();
-    while text.read_until(b'\n', &mut line).map_err(unreadable)? > 0 {
-        let text = str::from_utf8(&line).map_err(|error| error.to_string());
-        let event = text.and_then(|text| decoder.event(text.trim_end_matches('\n')).map_err(|error| error.to_string()));
-        match event {
-            Ok(event) => take(event)?,
-            Err(_) if !line.ends_with(b"\n") => break,
-            Err(error) => {
-                let help = "name the report directory of a run that ended";
-                return Err(Failure::usage(format!("{}: {error}", log.display()), help));
-            }
-        }
-        line.clear();
-    }
-    Ok(())
 }
 
 fn about(record: &RunRecord, news: Option<Diff>) -> Result<About, Failure> {

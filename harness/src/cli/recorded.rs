@@ -8,12 +8,13 @@ use gateproof_report::merge;
 use gateproof_report::record::{Outcome, RunRecord, ScenarioRecord, repeat_of};
 
 use super::dialect::DialectArg;
+use super::log_file::{self, every_event};
 use super::options::{builtin_scenarios, scenarios_of};
 use super::report_dir::{CONFORMANCE, EVENTS, RECORD, file_of, readable, text_of};
 use super::reports::IdentityArgs;
 use super::{Failure, given};
-use crate::log::{self, Event, RunStarted};
-use crate::run::replay::{self, Rederived};
+use crate::log::RunStarted;
+use crate::run::replay::{Rederived, Replay};
 use crate::scenario::Scenario;
 use crate::suite::Suite;
 
@@ -53,8 +54,6 @@ pub(super) struct Recorded {
 pub(super) struct Log {
     /// Its file.
     pub(super) file: PathBuf,
-    /// What happened.
-    pub(super) events: Vec<Arc<Event>>,
     /// What this log alone comes to.
     pub(super) record: RunRecord,
 }
@@ -82,10 +81,6 @@ pub(super) fn log_of_part(part: usize, parts: usize) -> String {
     let width = parts.to_string().len();
     format!("events-{part:0width$}-of-{parts}.jsonl")
 }
-
-/// What is done about a log that cannot be read.
-pub(super) const UNREADABLE: &str =
-    "it was cut off or edited, or a newer gateproof wrote it; name the report directory of a run that ended";
 
 /// Reads a report directory, and judges its log again.
 pub(super) fn read(dir: &Path, by: &JudgedBy) -> Result<Recorded, Failure> {
@@ -116,28 +111,22 @@ fn is_directory(dir: &Path) -> Result<(), Failure> {
 
 /// Judges the log again, by what that says of its run: a record is easily edited.
 fn judged(dir: &Path, by: &JudgedBy, record: Option<RunRecord>) -> Result<Recorded, Failure> {
-    let (mut logs, mut runs) = (Vec::new(), Vec::new());
     let files = logs_in(dir)?;
-    let mut read = Vec::new();
-    for file in files {
-        let events = events_of(&file)?;
-        read.push((file, events));
-    }
-    let wrong = |file: &Path, error: replay::ReplayError| {
-        let help = error.help();
-        Failure::usage(format!("{}: {error}", file.display()), help)
-    };
     let mut begun = Vec::new();
-    for (file, events) in &read {
-        begun.push(replay::started(events).map_err(|error| wrong(file, error))?);
+    for file in &files {
+        readable(file)?;
+        begun.push(log_file::started(file)?);
     }
     let Some(started) = begun.first() else { return Err(none_in(dir)) };
     let suite = suite_of(started, by)?;
     let scenarios = scenarios_of(&suite, &files_of(&started.arguments, by))?;
-    for (file, events) in read {
-        let wrong = |error| wrong(&file, error);
-        let run = replay::rederive(&events, &scenarios, &suite.contract, suite.preflight.as_deref()).map_err(wrong)?;
-        logs.push(Log { file, events, record: run.record.clone() });
+    let (mut logs, mut runs) = (Vec::new(), Vec::new());
+    for file in files {
+        let wrong = |error| log_file::unfit(&file, &error);
+        let mut replay = Replay::new(&scenarios, &suite.contract, suite.preflight.as_deref());
+        every_event(&file, |event| replay.event(&event).map_err(wrong))?;
+        let run = replay.whole().map_err(wrong)?;
+        logs.push(Log { file, record: run.record.clone() });
         runs.push(run);
     }
     let mut run = together(dir, &logs, runs)?;
@@ -200,13 +189,6 @@ pub(super) fn logs_in(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     parts.sort();
     Ok(parts)
-}
-
-/// The events of a log.
-pub(super) fn events_of(file: &Path) -> Result<Vec<Arc<Event>>, Failure> {
-    readable(file)?;
-    let text = given::read(file)?;
-    log::codec::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display()), UNREADABLE))
 }
 
 /// One run, or the parts of one.

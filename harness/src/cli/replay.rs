@@ -10,14 +10,15 @@ use serde::Serialize;
 
 use super::causes::exit_code;
 use super::dialect::DialectArg;
+use super::log_file::{self, every_event};
 use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
-use super::recorded::{UNREADABLE, logs_in};
-use super::report_dir::{EVENTS, file_of};
+use super::recorded::logs_in;
+use super::report_dir::{EVENTS, file_of, readable};
 use super::{Failure, Outcome, own};
-use crate::log;
 use crate::run::releases::Unanswered;
-use crate::run::replay;
+use crate::run::replay::Replay;
+use crate::run::survey::{Survey, Surveyed};
 use crate::scenario::Version;
 
 /// Judge a recorded run again, from its log
@@ -55,28 +56,28 @@ pub(crate) struct AtRelease {
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Outcome {
     let file = log_of(&args.log)?;
-    let text = std::fs::read_to_string(&file).map_err(|error| {
-        Failure::usage(format!("cannot read {}: {error}", file.display()), "name a report directory")
-    })?;
-    let events =
-        log::codec::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", file.display()), UNREADABLE))?;
     let suite = args.dialect.suite()?;
     if let Some(version) = args.gateway_api_version {
         own::known_release("--gateway-api-version", version, &suite)?;
     }
     let scenarios = scenarios_of(&suite, &args.files)?;
-    let wrong = |error: replay::ReplayError| {
-        let help = error.help();
-        Failure::usage(format!("{}: {error}", file.display()), help)
+    let wrong = |error| log_file::unfit(&file, &error);
+    let judged = |mut replay: Replay<'_>| {
+        every_event(&file, |event| replay.event(&event).map_err(wrong))?;
+        replay.record().map_err(wrong)
     };
-    let (contract, preflight) = (&suite.contract, suite.preflight.as_deref());
-    let record = replay::replay(&events, &scenarios, contract, preflight, args.gateway_api_version).map_err(wrong)?;
+    let replay = Replay::new(&scenarios, &suite.contract, suite.preflight.as_deref());
     if let Some(version) = args.gateway_api_version {
-        let must_be_run = replay::to_be_run(&events, &scenarios, &suite.dialect, version).map_err(wrong)?;
-        let (recorded, definitions) = replay::releases_of(&events).map_err(wrong)?;
-        let at = AtRelease { recorded_at: recorded.to_owned(), record, must_be_run };
-        return at_release(&at, definitions, version, args.format.format);
+        // It is read twice.
+        readable(&file)?;
+        let mut survey = Survey::new(&suite.dialect, version);
+        every_event(&file, |event| survey.event(&event).map_err(wrong))?;
+        let Surveyed { recorded_at, definitions, must_be_run } = survey.end(&scenarios).map_err(wrong)?;
+        let record = judged(replay.at(version, &must_be_run))?;
+        let at = AtRelease { recorded_at, record, must_be_run };
+        return at_release(&at, definitions.as_deref(), version, args.format.format);
     }
+    let record = judged(replay)?;
     if args.format.format == Format::Json {
         output::json(&record)?;
     } else {

@@ -9,8 +9,9 @@ use gateproof_report::{junit, markdown};
 
 use super::baseline::Baseline;
 use super::failures::Folders;
+use super::log_file::{each_event, is_streamed};
 use super::own::{Needs, Own};
-use super::page::{each_event, is_streamed, page};
+use super::page::page;
 use super::profiles::profile_rules;
 use super::report_dir::{CONFORMANCE, HTML, JUNIT, RECORD, SUMMARY};
 use super::shelf::Shelf;

@@ -9,8 +9,8 @@ use gateproof_report::trace::{self, Execution, Happening, Micros, Trace, What};
 use jiff::Timestamp;
 
 use super::belongs::is_of;
+use super::log_file::each_event;
 use super::output::tell;
-use super::page::each_event;
 use super::recorded::logs_in;
 use super::report_dir::{EVENTS, file_of, readable};
 use super::{Failure, Outcome, given, output};

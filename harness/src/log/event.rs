@@ -21,10 +21,6 @@ pub struct Event {
     pub body: Body,
 }
 
-/// How many versions of all its objects an execution takes in at most, so that no run grows without end. Nobody is failed by it: what
-/// one object may take is in [`Timing`](super::Timing).
-pub const MOST_VERSIONS: u32 = 50_000;
-
 /// Whom an event concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

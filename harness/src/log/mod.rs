@@ -21,8 +21,8 @@ pub use authority::Authority;
 pub use digest::digest;
 pub use echo::EchoText;
 pub use event::{
-    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, MOST_VERSIONS, Scope,
-    Sight, Write, WriteOutcome, WriteVerb,
+    BackendBinding, Bindings, Body, Cause, Change, Ended, Event, GatewayBinding, KubernetesEvent, Scope, Sight, Write,
+    WriteOutcome, WriteVerb,
 };
 pub use exchange::{
     Chain, ClientCertificate, Exchange, Extension, Hello, HttpAnswer, HttpRequest, Message, NO_PROTOCOL,
@@ -34,5 +34,5 @@ pub use made::Carrier;
 pub use service::ServiceRequest;
 pub use started::{NotRun, RunStarted};
 pub use time::Elapsed;
-pub use timing::{Timing, TimingProfile};
+pub use timing::{MOST_VERSIONS, Timing, TimingProfile};
 pub use tls_version::TlsVersion;

@@ -148,6 +148,15 @@ pub struct Timing {
     pub backoff_max: Duration,
 }
 
+/// What one object of an execution may have ([`Timing::versions`]).
+const VERSIONS: u32 = 5000;
+
+/// How many times that all of them may have together, so that no run grows without end. Nobody is failed by it.
+const OBJECTS: u32 = 10;
+
+/// How many versions of all objects of an execution are logged.
+pub const MOST_VERSIONS: u32 = OBJECTS * VERSIONS;
+
 impl Timing {
     /// How long deployed backends may take to become ready. Nobody is judged by it, and how fast the target is says nothing of
     /// how fast Pods are.
@@ -192,7 +201,7 @@ impl Timing {
                 gaps: s(15),
                 flaps: 25,
                 calm: s(1),
-                versions: 5000,
+                versions: VERSIONS,
                 backoff_min: ms(5),
                 backoff_max: ms(100),
             },
@@ -225,11 +234,16 @@ impl Timing {
                 gaps: s(120),
                 flaps: 10,
                 calm: s(10),
-                versions: 5000,
+                versions: VERSIONS,
                 backoff_min: ms(50),
                 backoff_max: s(1),
             },
         }
+    }
+
+    /// How many versions of all its objects an execution takes in.
+    pub fn versions_of_all(&self) -> u32 {
+        self.versions.saturating_mul(OBJECTS)
     }
 
     /// Every budget multiplied by `factor`; quiet windows, holds and counts stay as they are, and so does what lost watches and others may

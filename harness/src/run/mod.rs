@@ -41,6 +41,7 @@ mod rest;
 pub mod schedule;
 mod session;
 mod slots;
+pub mod survey;
 mod tally;
 mod tidy;
 pub mod waits;

@@ -7,64 +7,78 @@ use serde_json::{Value, json};
 
 use super::releases::between;
 use crate::cluster::schemas;
-use crate::dialects::{Change, Dialect};
+use crate::dialects::{Change, Dialect, Minor};
 use crate::log::{Body, Event, ObjectKey, Scope, Write, WriteVerb};
-use crate::scenario::{Release, Version};
+use crate::scenario::{Channel, Release, Version};
 
-/// For each scenario of a log the first write that is about something which definitions of the two releases take otherwise, in words.
-pub(super) fn otherwise<'e>(
-    events: &'e [Arc<Event>],
-    dialect: &Dialect,
-    Release { version, channel }: Release,
-    wanted: Version,
-) -> BTreeMap<&'e str, String> {
-    let changes: Vec<&Change> = between(dialect, (version, channel), wanted).collect();
-    let mut found = BTreeMap::new();
-    if changes.is_empty() {
-        return found;
+/// Of each scenario of a log, event by event, the first write that is about something which definitions of two releases take otherwise.
+pub(super) struct Otherwise<'d> {
+    changes: Vec<&'d Change>,
+    channel: Channel,
+    found: BTreeMap<String, String>,
+    scenarios: HashMap<Arc<str>, String>,
+    /// What was patched, by which scenario and in which step.
+    patched: HashMap<ObjectKey, (String, usize)>,
+    /// The uids and generations of what was seen.
+    seen: HashSet<(String, i64)>,
+}
+
+impl<'d> Otherwise<'d> {
+    /// Before the first event of a log whose definitions are of the one release.
+    pub(super) fn new(dialect: &'d Dialect, Release { version, channel }: Release, wanted: Version) -> Self {
+        let changes = between(dialect, (version, channel), wanted).collect();
+        let (found, scenarios) = (BTreeMap::new(), HashMap::new());
+        Otherwise { changes, channel, found, scenarios, patched: HashMap::new(), seen: HashSet::new() }
     }
-    let touched = |object: &Value, kind: &str, part: bool| {
-        let own = changes.iter().filter(|change| change.kind == kind);
-        own.into_iter().find_map(|change| {
+
+    /// In words, by scenario.
+    pub(super) fn found(&self) -> BTreeMap<&str, String> {
+        self.found.iter().map(|(scenario, words)| (scenario.as_str(), words.clone())).collect()
+    }
+
+    fn touched(&self, object: &Value, kind: &str, part: bool) -> Option<(String, Minor)> {
+        self.changes.iter().filter(|change| change.kind == kind).find_map(|change| {
             let path = change.touched(object, part)?;
-            (!change.newest || schemas::refused(object, channel)).then_some((path, change.release))
+            (!change.newest || schemas::refused(object, self.channel)).then_some((path, change.release))
         })
-    };
-    let mut scenarios: HashMap<&str, &str> = HashMap::new();
-    let mut patched: HashMap<&ObjectKey, (&str, usize)> = HashMap::new();
-    let mut seen: HashSet<(&str, i64)> = HashSet::new();
-    for event in events {
+    }
+
+    /// Takes in the next event.
+    pub(super) fn event(&mut self, event: &Event) {
+        if self.changes.is_empty() {
+            return;
+        }
         let (scenario, step, kind, said) = match (&event.scope, &event.body) {
             (Scope::Scenario(name), Body::ScenarioStarted(bindings)) => {
-                scenarios.insert(name, &bindings.scenario);
-                continue;
+                self.scenarios.insert(Arc::clone(name), bindings.scenario.clone());
+                return;
             }
             (Scope::Scenario(name), Body::Wrote(write)) => {
-                let (Some(scenario), Some(sent)) = (scenarios.get(&**name), &write.sent) else { continue };
+                let (Some(scenario), Some(sent)) = (self.scenarios.get(name), &write.sent) else { return };
                 if write.verb == WriteVerb::Patch {
-                    patched.insert(&write.key, (scenario, write.step));
+                    self.patched.insert(write.key.clone(), (scenario.clone(), write.step));
                 }
-                (*scenario, write.step, &write.key.kind, sent_of(write, sent, &touched))
+                let touched = |object: &Value, kind: &str, part: bool| self.touched(object, kind, part);
+                (scenario.clone(), write.step, &write.key.kind, sent_of(write, sent, &touched))
             }
             // What came of a patch, in which the target writes its status.
             (_, Body::Observed { key, object, .. }) => {
-                let Some((scenario, step)) = patched.get(key) else { continue };
+                let Some((scenario, step)) = self.patched.get(key) else { return };
                 let metadata = &object["metadata"];
                 let version = metadata["uid"].as_str().zip(metadata["generation"].as_i64());
-                if !version.is_some_and(|version| seen.insert(version)) {
-                    continue;
+                if !version.is_some_and(|(uid, generation)| self.seen.insert((uid.to_owned(), generation))) {
+                    return;
                 }
-                (*scenario, *step, &key.kind, touched(object, &key.kind, false))
+                (scenario.clone(), *step, &key.kind, self.touched(object, &key.kind, false))
             }
-            _ => continue,
+            _ => return,
         };
         if let Some((path, release)) = said {
-            found.entry(scenario).or_insert_with(|| {
+            self.found.entry(scenario).or_insert_with(|| {
                 format!("steps[{step}] writes {kind} {path}, which definitions take otherwise from {release} on")
             });
         }
     }
-    found
 }
 
 /// What a write touches, given what objects and parts of them do.

@@ -8,12 +8,10 @@ use gateproof_report::record::{Finding, Outcome, RunRecord, Severity, repeat_of}
 use indexmap::IndexMap;
 
 use super::options::DEFAULT_MAX_PROBES;
-use super::otherwise::otherwise;
 use super::preflight::PREFLIGHT;
 use super::record::{self, Alike, End, Entry, Records};
-use super::releases::{Recorded as Record, Unanswered, has_meaning, release_in_words, stands, unanswered};
+use super::releases::{Unanswered, has_meaning, stands};
 use super::tally::Tally;
-use crate::dialects::Dialect;
 use crate::judge::contract::{Contract, Watched};
 use crate::judge::{Context, Judge, Verdict};
 use crate::log::{Bindings, Body, Event, NotRun, RunStarted, Scope};
@@ -83,18 +81,19 @@ impl ReplayError {
     }
 }
 
-/// Judges every execution of a log again, that of `preflight` too. Scenarios that did not run then do not appear. `release` replaces the release that
-/// the run had: what has no meaning there does not appear either, nor does what has to be run to be known ([`to_be_run`]), unless it
-/// failed at something that is asked at both.
+/// Judges a log in memory again ([`Replay`]). Scenarios that did not run then do not appear.
+///
+/// # Errors
+/// Where the log was not closed, is of something else, or does not fit the scenarios.
 pub fn replay(
     events: &[Arc<Event>],
     scenarios: &[Scenario],
     contract: &Arc<Contract>,
     preflight: Option<&Scenario>,
-    release: Option<Version>,
 ) -> Result<RunRecord, ReplayError> {
-    let again = again(events, scenarios, contract, preflight, release)?;
-    Ok(again.record(contract))
+    let mut replay = Replay::new(scenarios, contract, preflight);
+    events.iter().try_for_each(|event| replay.event(event))?;
+    replay.record()
 }
 
 /// Everything that a log says of its run.
@@ -120,67 +119,273 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// Derives the whole of a run from its log, as the run itself did.
-///
-/// # Errors
-/// As [`replay`].
-pub fn rederive(
-    events: &[Arc<Event>],
-    scenarios: &[Scenario],
-    contract: &Arc<Contract>,
-    preflight: Option<&Scenario>,
-) -> Result<Rederived, ReplayError> {
-    let Again { entries, watched, tally, as_if, basis, interrupted } =
-        again(events, scenarios, contract, preflight, None)?;
-    let mut all = Vec::new();
-    // Of one there may be hundreds.
-    let mut known: HashMap<&str, Arc<Scenario>> = HashMap::new();
-    for NotRun { name, outcome, reason, alike } in events.iter().filter_map(not_run).flatten() {
-        let of = repeat_of(name).0;
-        if !known.contains_key(of) {
-            let scenario = scenarios.iter().find(|scenario| scenario.name == of);
-            known.insert(of, Arc::new(scenario.ok_or_else(|| ReplayError::Unknown(name.clone()))?.clone()));
-        }
-        let end = End::NotRun { outcome: *outcome, reason: Arc::from(reason.as_str()), alike: *alike };
-        all.push(Entry { name: Arc::from(name.as_str()), scenario: Arc::clone(&known[of]), end });
-    }
-    all.extend(entries);
-    // The order of the run decides whose a breach is that several saw.
-    all.sort_by(|a, b| {
-        let place = |entry: &Entry| !matches!(entry.end, End::NotRun { .. });
-        (place(a), repeat_of(&a.name)).cmp(&(place(b), repeat_of(&b.name)))
-    });
-    let left_out = as_if.left_out.clone();
-    let judged = |entry: &Entry| {
-        let verdict = entry.verdict()?.clone();
-        Some(Judged { name: Arc::clone(&entry.name), scenario: Arc::clone(&entry.scenario), verdict })
-    };
-    let judged = all.iter().filter_map(judged).collect();
-    let record = Again { entries: all, watched, tally, as_if, basis, interrupted }.record(contract);
-    Ok(Rederived { judged, record, basis, left_out })
+/// Judges every execution of a log again, that of `preflight` too, as its events are read: nothing of them stays but what a judge
+/// may still be asked about.
+pub struct Replay<'s> {
+    scenarios: &'s [Scenario],
+    contract: &'s Arc<Contract>,
+    preflight: Option<&'s Scenario>,
+    at: Option<At>,
+    run: Option<Run<'s>>,
 }
 
-fn not_run(event: &Arc<Event>) -> Option<&[NotRun]> {
-    match &event.body {
-        Body::NotRun { scenarios } => Some(scenarios),
-        _ => None,
+/// As of which release, if not its own.
+struct At {
+    release: Version,
+    /// Of the scenarios that have to be run to be known there: whether what each wrote is taken alike.
+    parted: BTreeMap<String, bool>,
+}
+
+impl At {
+    /// Whether a scenario that ran tells something about that release.
+    fn tells(&self, name: &str, scenarios: &[Scenario], channel: Channel) -> bool {
+        let scenario = scenarios.iter().find(|scenario| scenario.name == name);
+        let is_asked = scenario.is_none_or(|scenario| has_meaning(scenario, self.release, channel));
+        is_asked && self.parted.get(name).is_none_or(|is_written_alike| *is_written_alike)
     }
 }
 
-/// What is judged again, and as what.
-struct Again {
-    entries: Vec<Entry>,
-    watched: Watched,
-    tally: Tally,
+/// What the events so far come to.
+struct Run<'s> {
     as_if: RunStarted,
+    /// What the target was judged by, and what it is judged by now.
+    recorded: Basis,
     basis: Basis,
-    interrupted: bool,
+    tally: Tally,
+    slowest_settle: Duration,
+    entries: Vec<Entry>,
+    alike: Alike,
+    watched: Watched,
+    not_run: Vec<NotRun>,
+    manifests: HashMap<&'s str, Arc<Scenario>>,
+    /// The executions that began and did not end, and their judges, if what they come to is asked for.
+    open: IndexMap<Arc<str>, Option<Open<'s>>>,
+    /// Whether the last event ended the run, and whether it was broken off.
+    ended: Option<bool>,
+    /// Why the first execution that does not fit the scenarios does not. What is wrong with the log comes before that.
+    unfit: Option<ReplayError>,
 }
 
-impl Again {
-    /// The record of these entries.
-    fn record(self, contract: &Contract) -> RunRecord {
-        let Again { entries, watched, tally, as_if, basis, interrupted } = self;
+/// An execution that is being judged again.
+struct Open<'s> {
+    judge: Judge,
+    /// What it shares with others.
+    scopes: Vec<Scope>,
+    scenario: &'s Scenario,
+}
+
+impl<'s> Replay<'s> {
+    /// Before the first event.
+    pub fn new(scenarios: &'s [Scenario], contract: &'s Arc<Contract>, preflight: Option<&'s Scenario>) -> Self {
+        Replay { scenarios, contract, preflight, at: None, run: None }
+    }
+
+    /// Judges as if at another release. What has no meaning there does not appear, nor does what has to be run to be known
+    /// ([`Survey`]), unless it failed at something that is asked at both.
+    #[must_use]
+    pub fn at(self, release: Version, to_be_run: &[Unanswered]) -> Self {
+        let parted = to_be_run.iter().map(|one| (one.scenario.clone(), one.is_written_alike)).collect();
+        Replay { at: Some(At { release, parted }), ..self }
+    }
+
+    /// Takes in the next event.
+    ///
+    /// # Errors
+    /// As soon as it is known that the log is none, or is of something else.
+    pub fn event(&mut self, event: &Event) -> Result<(), ReplayError> {
+        let mut run = match self.run.take() {
+            Some(run) => run,
+            None => self.begun(started_by(Some(&event.body))?)?,
+        };
+        if let (Body::ScenarioStarted(bindings), Scope::Scenario(name)) = (&event.body, &event.scope) {
+            let open = if run.unfit.is_some() { Ok(None) } else { self.open(&run, name, bindings) };
+            let open = open.unwrap_or_else(|error| {
+                run.unfit = Some(error);
+                None
+            });
+            run.open.insert(Arc::clone(name), open);
+        }
+        run.observe(event);
+        if let (Body::ScenarioEnded(_), Scope::Scenario(name)) = (&event.body, &event.scope)
+            && let Some(Some(open)) = run.open.shift_remove(name)
+        {
+            run.judged(name, open, self.at.as_ref())?;
+        }
+        self.run = Some(run);
+        Ok(())
+    }
+
+    fn begun(&self, started: &RunStarted) -> Result<Run<'s>, ReplayError> {
+        is_of(started, self.contract)?;
+        let recorded = basis(started)?;
+        let (mut basis, mut as_if) = (recorded, started.clone());
+        if let Some(At { release, .. }) = self.at {
+            let Release { version: before, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
+            basis = Basis::release(release, channel);
+            if release != before {
+                let recorded = as_if.gateway_api_version.replace(release.to_string()).unwrap_or_default();
+                as_if.definitions.get_or_insert(format!("{recorded} in the {} channel", channel.word()));
+            }
+        }
+        let controller = started.controller_name.clone().unwrap_or_default();
+        Ok(Run {
+            recorded,
+            basis,
+            tally: Tally::new(self.contract, basis, &controller, &started.timing),
+            slowest_settle: Duration::ZERO,
+            entries: Vec::new(),
+            alike: Alike::of(started),
+            watched: Watched::default(),
+            not_run: Vec::new(),
+            manifests: HashMap::new(),
+            open: IndexMap::new(),
+            ended: None,
+            unfit: None,
+            as_if,
+        })
+    }
+
+    /// An execution that begins, if it is to be judged.
+    fn open(&self, run: &Run<'s>, name: &str, bindings: &Bindings) -> Result<Option<Open<'s>>, ReplayError> {
+        if let (Some(at), Some(release)) = (&self.at, run.recorded.release)
+            && !at.tells(&bindings.scenario, self.scenarios, release.channel)
+        {
+            return Ok(None);
+        }
+        let named = || self.scenarios.iter().find(|scenario| scenario.name == bindings.scenario);
+        let scenario = if *name == *PREFLIGHT { self.preflight } else { named() };
+        let scenario = scenario.ok_or_else(|| ReplayError::Unknown(bindings.scenario.clone()))?;
+        let bound = bind(scenario, bindings).map_err(|error| ReplayError::Bind { name: name.to_string(), error })?;
+        let is_parted = self.at.as_ref().is_some_and(|at| at.parted.contains_key(&bindings.scenario));
+        let context = Context {
+            timing: run.as_if.timing.clone(),
+            contract: Arc::clone(self.contract),
+            basis: if is_parted { run.recorded } else { run.basis },
+            controller_name: run.as_if.controller_name.clone().unwrap_or_default(),
+            slowest_settle: run.slowest_settle,
+            max_probes: DEFAULT_MAX_PROBES,
+        };
+        let scopes = record::shared_by(bindings);
+        let judge = Judge::new(Arc::new(bound), context).behind(&run.tally.before(&scopes));
+        Ok(Some(Open { judge, scopes, scenario }))
+    }
+
+    /// What all events come to, without the scenarios that did not run.
+    ///
+    /// # Errors
+    /// If there was none, the log was not closed, or it does not fit the scenarios.
+    pub fn record(self) -> Result<RunRecord, ReplayError> {
+        let contract = self.contract;
+        let (run, interrupted) = self.closed()?;
+        Ok(run.record(contract, interrupted))
+    }
+
+    /// Derives the whole of the run, as the run itself did.
+    ///
+    /// # Errors
+    /// As above, and if a scenario that did not run is not known.
+    pub fn whole(self) -> Result<Rederived, ReplayError> {
+        let (scenarios, contract) = (self.scenarios, self.contract);
+        let (mut run, interrupted) = self.closed()?;
+        let mut all = Vec::new();
+        // Of one there may be hundreds.
+        let mut known: HashMap<String, Arc<Scenario>> = HashMap::new();
+        for NotRun { name, outcome, reason, alike } in std::mem::take(&mut run.not_run) {
+            let of = repeat_of(&name).0;
+            let scenario = match known.get(of) {
+                Some(scenario) => Arc::clone(scenario),
+                None => {
+                    let scenario = scenarios.iter().find(|scenario| scenario.name == of);
+                    let scenario = Arc::new(scenario.ok_or_else(|| ReplayError::Unknown(name.clone()))?.clone());
+                    Arc::clone(known.entry(of.to_owned()).or_insert(scenario))
+                }
+            };
+            let end = End::NotRun { outcome, reason: Arc::from(reason), alike };
+            all.push(Entry { name: Arc::from(name), scenario, end });
+        }
+        all.append(&mut run.entries);
+        // The order of the run decides whose a breach is that several saw.
+        all.sort_by(|a, b| {
+            let place = |entry: &Entry| !matches!(entry.end, End::NotRun { .. });
+            (place(a), repeat_of(&a.name)).cmp(&(place(b), repeat_of(&b.name)))
+        });
+        let judged = |entry: &Entry| {
+            let verdict = entry.verdict()?.clone();
+            Some(Judged { name: Arc::clone(&entry.name), scenario: Arc::clone(&entry.scenario), verdict })
+        };
+        let judged = all.iter().filter_map(judged).collect();
+        let (basis, left_out) = (run.basis, run.as_if.left_out.clone());
+        run.entries = all;
+        Ok(Rederived { judged, record: run.record(contract, interrupted), basis, left_out })
+    }
+
+    /// The run, if it ended, and whether it was broken off.
+    fn closed(self) -> Result<(Run<'s>, bool), ReplayError> {
+        let mut run = self.run.ok_or(ReplayError::NoStart)?;
+        let Some(interrupted) = run.ended.filter(|_| run.open.is_empty()) else {
+            return Err(ReplayError::Open(run.open.keys().map(ToString::to_string).collect()));
+        };
+        match run.unfit.take() {
+            Some(error) => Err(error),
+            None => Ok((run, interrupted)),
+        }
+    }
+}
+
+impl<'s> Run<'s> {
+    fn observe(&mut self, event: &Event) {
+        self.ended = match &event.body {
+            Body::RunEnded { interrupted } => Some(*interrupted),
+            _ => None,
+        };
+        if let Body::NotRun { scenarios } = &event.body {
+            self.not_run.extend(scenarios.iter().cloned());
+        }
+        self.tally.observe(event);
+        match &event.scope {
+            Scope::Scenario(name) => {
+                if let Some(Some(one)) = self.open.get_mut(name) {
+                    one.judge.observe(event);
+                }
+            }
+            shared => {
+                let sharing = self.open.values_mut().flatten().filter(|one| one.scopes.contains(shared));
+                sharing.for_each(|one| one.judge.observe(event));
+            }
+        }
+    }
+
+    /// An execution ended.
+    fn judged(&mut self, name: &Arc<str>, open: Open<'s>, at: Option<&At>) -> Result<(), ReplayError> {
+        let Open { judge, scenario, .. } = open;
+        let mut verdict = judge.verdict();
+        self.slowest_settle = self.slowest_settle.max(verdict.slowest_settle);
+        if let Some(At { release, .. }) = at.filter(|at| at.parted.contains_key(&scenario.name)) {
+            let Release { version, channel } = self.recorded.release.ok_or(ReplayError::NoRelease)?;
+            let is_failure = |one: &Finding| one.severity == Severity::Failure;
+            verdict.findings.retain(|one| stands(scenario, &one.expectation, (version, channel), *release));
+            if !matches!(verdict.outcome, Outcome::Failed | Outcome::Late) || !verdict.findings.iter().any(is_failure) {
+                return Ok(());
+            }
+        }
+        if **name == *PREFLIGHT {
+            // It is no part of the record, but later holds may last by its settling.
+            return Ok(());
+        }
+        let scenario = self.manifests.entry(&scenario.name).or_insert_with(|| Arc::new(scenario.clone()));
+        let (name, scenario) = (Arc::clone(name), Arc::clone(scenario));
+        self.watched.add(std::mem::take(&mut verdict.contract_watched));
+        let beyond = self.alike.beyond(self.entries.len(), &name, &verdict);
+        self.entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
+        if let Some(beyond) = beyond {
+            self.entries[beyond].end = End::Alike;
+        }
+        Ok(())
+    }
+
+    /// The record of what was judged.
+    fn record(self, contract: &Contract, interrupted: bool) -> RunRecord {
+        let Run { entries, watched, tally, as_if, basis, .. } = self;
         let rules = record::contract_records(contract, basis, tally.shared(), watched, &entries);
         let mut records = Records::default();
         for entry in entries {
@@ -191,198 +396,31 @@ impl Again {
     }
 }
 
-fn again(
-    events: &[Arc<Event>],
-    scenarios: &[Scenario],
-    contract: &Arc<Contract>,
-    preflight: Option<&Scenario>,
-    release: Option<Version>,
-) -> Result<Again, ReplayError> {
-    let started = started(events)?;
+/// Whether a log is of the dialect and the edition that it is held against.
+fn is_of(started: &RunStarted, contract: &Contract) -> Result<(), ReplayError> {
     if started.dialect != contract.name() {
         let (of, other) = (started.dialect.clone(), contract.name().to_owned());
         return Err(ReplayError::Dialect { of, other });
     }
     // Logs from before there were editions are of the first.
     let first = || contract.dialect().editions().first().cloned();
-    let (of, other) = (started.edition.clone().or_else(first), contract.edition().map(str::to_owned));
-    if let (Some(of), Some(other)) = (of, other)
-        && of != other
-    {
-        return Err(ReplayError::Edition { of, other });
+    match (started.edition.clone().or_else(first), contract.edition().map(str::to_owned)) {
+        (Some(of), Some(other)) if of != other => Err(ReplayError::Edition { of, other }),
+        _ => Ok(()),
     }
-    let mut executions = executions(events)?;
-    let recorded = basis(started)?;
-    let mut basis = recorded;
-    let mut as_if = started.clone();
-    let mut parted: BTreeMap<String, bool> = BTreeMap::new();
-    if let Some(version) = release {
-        let Release { version: before, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
-        basis = Basis::release(version, channel);
-        let to_be_run = to_be_run(events, scenarios, contract.dialect(), version)?;
-        parted = to_be_run.into_iter().map(|one| (one.scenario, one.is_written_alike)).collect();
-        let is_asked = |name: &str| {
-            let scenario = scenarios.iter().find(|scenario| scenario.name == name);
-            scenario.is_none_or(|scenario| has_meaning(scenario, version, channel))
-        };
-        let is_comparable = |name: &str| parted.get(name).is_none_or(|is_written_alike| *is_written_alike);
-        executions.retain(|one| is_comparable(&one.bindings.scenario) && is_asked(&one.bindings.scenario));
-        if version != before {
-            let recorded = as_if.gateway_api_version.replace(version.to_string()).unwrap_or_default();
-            as_if.definitions.get_or_insert(format!("{recorded} in the {} channel", channel.word()));
-        }
-    }
-    let interrupted = match events.last().map(|event| &event.body) {
-        Some(Body::RunEnded { interrupted }) => *interrupted,
-        _ => return Err(ReplayError::Open(Vec::new())),
-    };
-    let controller = started.controller_name.clone().unwrap_or_default();
-    let mut tally = Tally::new(contract, basis, &controller, &started.timing);
-    let mut slowest_settle = Duration::ZERO;
-    let mut entries: Vec<Entry> = Vec::new();
-    let (mut alike, mut watched) = (Alike::of(started), Watched::default());
-    let mut manifests: HashMap<&str, Arc<Scenario>> = HashMap::new();
-    let by_start: HashMap<u64, &Recorded<'_>> = executions.iter().map(|one| (one.started, one)).collect();
-    let mut open: IndexMap<&Arc<str>, Open<'_>> = IndexMap::new();
-    for event in events {
-        if let Some(execution) = by_start.get(&event.seq) {
-            let is_preflight = **execution.name == *PREFLIGHT;
-            let unknown = || ReplayError::Unknown(execution.bindings.scenario.clone());
-            let scenario =
-                if is_preflight { preflight } else { scenarios.iter().find(|s| s.name == execution.bindings.scenario) };
-            let scenario = scenario.ok_or_else(unknown)?;
-            let bound = bind(scenario, execution.bindings)
-                .map_err(|error| ReplayError::Bind { name: execution.name.to_string(), error })?;
-            let context = Context {
-                timing: started.timing.clone(),
-                contract: Arc::clone(contract),
-                basis: if parted.contains_key(&execution.bindings.scenario) { recorded } else { basis },
-                controller_name: controller.clone(),
-                slowest_settle,
-                max_probes: DEFAULT_MAX_PROBES,
-            };
-            let scopes = record::shared_by(execution.bindings);
-            let judge = Judge::new(Arc::new(bound), context).behind(&tally.before(&scopes));
-            open.insert(execution.name, Open { judge, scopes, scenario, bindings: execution.bindings });
-        }
-        let Scope::Scenario(name) = &event.scope else {
-            tally.observe(event);
-            let sharing = open.values_mut().filter(|one| one.scopes.contains(&event.scope));
-            sharing.for_each(|one| one.judge.observe(event));
-            continue;
-        };
-        tally.observe(event);
-        let Some(one) = open.get_mut(name) else { continue };
-        one.judge.observe(event);
-        if !matches!(event.body, Body::ScenarioEnded(_)) {
-            continue;
-        }
-        let Some(Open { judge, scenario, bindings, .. }) = open.shift_remove(name) else { continue };
-        let mut verdict = judge.verdict();
-        slowest_settle = slowest_settle.max(verdict.slowest_settle);
-        if let (Some(wanted), true) = (release, parted.contains_key(&bindings.scenario)) {
-            let Release { version, channel } = recorded.release.ok_or(ReplayError::NoRelease)?;
-            let is_failure = |one: &Finding| one.severity == Severity::Failure;
-            verdict.findings.retain(|one| stands(scenario, &one.expectation, (version, channel), wanted));
-            if !matches!(verdict.outcome, Outcome::Failed | Outcome::Late) || !verdict.findings.iter().any(is_failure) {
-                continue;
-            }
-        }
-        if **name == *PREFLIGHT {
-            // It is no part of the record, but later holds may last by its settling.
-            continue;
-        }
-        let scenario = manifests.entry(&scenario.name).or_insert_with(|| Arc::new(scenario.clone()));
-        let (name, scenario) = (Arc::clone(name), Arc::clone(scenario));
-        watched.add(std::mem::take(&mut verdict.contract_watched));
-        let beyond = alike.beyond(entries.len(), &name, &verdict);
-        entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
-        beyond.into_iter().for_each(|beyond| entries[beyond].end = End::Alike);
-    }
-    Ok(Again { entries, watched, tally, as_if, basis, interrupted })
 }
 
-/// An execution that is being judged again.
-struct Open<'a> {
-    judge: Judge,
-    /// What it shares with others.
-    scopes: Vec<Scope>,
-    scenario: &'a Scenario,
-    bindings: &'a Bindings,
-}
-
-/// What has to be run to know how the target of a log does at another release.
-pub fn to_be_run(
-    events: &[Arc<Event>],
-    scenarios: &[Scenario],
-    dialect: &Dialect,
-    release: Version,
-) -> Result<Vec<Unanswered>, ReplayError> {
-    let log = started(events)?;
-    let recorded = basis(log)?.release.ok_or(ReplayError::NoRelease)?;
-    let executions = executions(events)?;
-    let written_at = log.definitions.as_deref().and_then(release_in_words).unwrap_or(recorded);
-    let record = Record {
-        ran: executions.iter().map(|execution| execution.bindings.scenario.as_str()).collect(),
-        selected: log.selected.as_ref().map(|all| all.iter().map(String::as_str).collect()),
-        otherwise: otherwise(events, dialect, written_at, release),
-    };
-    Ok(unanswered(scenarios, &record, (recorded.version, recorded.channel), release))
-}
-
-/// The release that a log is of, as it was annotated or chosen, and what its definitions were of, if another was chosen.
-pub fn releases_of(events: &[Arc<Event>]) -> Result<(&str, Option<&str>), ReplayError> {
-    let started = started(events)?;
-    let release = started.gateway_api_version.as_deref().ok_or(ReplayError::NoRelease)?;
-    Ok((release, started.definitions.as_deref()))
-}
-
-/// How a run began.
+/// How a run began, by the first event of its log.
 ///
 /// # Errors
-/// If the log does not begin with that, or is of another format.
-pub fn started(events: &[Arc<Event>]) -> Result<&RunStarted, ReplayError> {
-    started_by(events.first().map(|event| &event.body))
-}
-
-/// The same of the first event of a log that is read event by event.
-///
-/// # Errors
-/// As above.
+/// If that is something else, or the log is of another format.
 pub fn started_by(first: Option<&Body>) -> Result<&RunStarted, ReplayError> {
     let Some(Body::RunStarted(started)) = first else { return Err(ReplayError::NoStart) };
     if started.format == record::LOG_FORMAT { Ok(started) } else { Err(ReplayError::Format(started.format)) }
 }
 
-struct Recorded<'a> {
-    name: &'a Arc<str>,
-    bindings: &'a Bindings,
-    started: u64,
-}
-
-/// The executions of a log in the order in which they ended.
-fn executions(events: &[Arc<Event>]) -> Result<Vec<Recorded<'_>>, ReplayError> {
-    let mut open: IndexMap<&Arc<str>, (&Bindings, u64)> = IndexMap::new();
-    let mut closed = Vec::new();
-    for event in events {
-        let Scope::Scenario(name) = &event.scope else { continue };
-        match &event.body {
-            Body::ScenarioStarted(bindings) => {
-                open.insert(name, (bindings, event.seq));
-            }
-            Body::ScenarioEnded(_) => {
-                if let Some((bindings, started)) = open.shift_remove(name) {
-                    closed.push(Recorded { name, bindings, started });
-                }
-            }
-            _ => {}
-        }
-    }
-    if open.is_empty() { Ok(closed) } else { Err(ReplayError::Open(open.keys().map(ToString::to_string).collect())) }
-}
-
 /// What the target of a log was judged by.
-fn basis(started: &RunStarted) -> Result<Basis, ReplayError> {
+pub(super) fn basis(started: &RunStarted) -> Result<Basis, ReplayError> {
     let (Some(version), Some(channel)) = (&started.gateway_api_version, &started.gateway_api_channel) else {
         return Ok(Basis::default());
     };

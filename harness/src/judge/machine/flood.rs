@@ -12,7 +12,7 @@ use crate::judge::env::Report;
 use crate::judge::miss::plain_miss;
 use crate::judge::others::{status_writers, writers};
 use crate::judge::words::seconds;
-use crate::log::{Elapsed, MOST_VERSIONS, ObjectKey, Write, WriteOutcome};
+use crate::log::{Elapsed, ObjectKey, Write, WriteOutcome};
 
 /// How many versions of its objects a judge has seen.
 #[derive(Debug, Clone, Default)]
@@ -70,8 +70,9 @@ impl Judge {
     pub(super) fn counts(&mut self, key: &ObjectKey, object: &Value, now: Elapsed) {
         self.versions.saw(key, object, &self.scenario.dialect);
         let most = self.context.timing.versions;
+        let most_of_all = self.context.timing.versions_of_all();
         let is_flooded = self.versions.of.get(key).is_some_and(|count| count.of_others() > most);
-        if most == 0 || !(is_flooded || self.versions.all >= MOST_VERSIONS) {
+        if most == 0 || !(is_flooded || self.versions.all >= most_of_all) {
             return;
         }
         if matches!(self.doing, Doing::Waiting | Doing::Doubting { .. } | Doing::Done) {
@@ -81,7 +82,7 @@ impl Judge {
             self.flooded(key, object, now)
         } else {
             let within = seconds(now - self.started);
-            Report::inconclusive(format!("{MOST_VERSIONS} versions of all objects of the scenario within {within}"))
+            Report::inconclusive(format!("{most_of_all} versions of all objects of the scenario within {within}"))
         };
         if !self.unspoken.is_empty() {
             self.unspoken_is_over(&report);

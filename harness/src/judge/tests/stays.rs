@@ -102,7 +102,7 @@ fn a_replica_may_take_its_time_after_a_change(#[case] learns: u64, #[case] outco
 #[case::all_the_time(60_000, Outcome::Inconclusive)]
 fn what_others_stir_does_not_count(#[case] until: u64, #[case] outcome: Outcome) {
     let mut play = play(vec![probe()], context(), |n, _| unless(n > 3 && n.is_multiple_of(3), Back::Status(503)));
-    for at in (0..until).step_by(5) {
+    for at in (0..until).step_by(25) {
         play = play.in_scope(at, Scope::Pool("http".into()), seen(Change::Modified, &pool_gateway()));
     }
     let verdict = play.run();
