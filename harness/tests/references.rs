@@ -28,14 +28,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const TARGETS: usize = 6;
 
 /// One in how many faults the sample has.
-const ONE_IN: usize = 8;
+const ONE_IN: usize = 12;
 
 /// One in how many variants, each with how many scenarios.
 const VARIANT_IN: usize = 12;
-const VARIED: usize = 30;
+const VARIED: usize = 20;
 
 /// How many expectations are negated, and how many pinned.
-const SAMPLE: usize = 12;
+const SAMPLE: usize = 8;
 
 /// Two tests at a time, so that no more targets run than twice that.
 static TURN: Semaphore = Semaphore::const_new(2);

@@ -1,11 +1,11 @@
-//! The log of a run that ended, read event by event.
+//! The log of a run, read event by event.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use super::Failure;
-use crate::log::codec::Decoder;
+use crate::log::codec::{DecodeError, Decoder};
 use crate::log::{Event, RunStarted};
 use crate::run::replay::{self, ReplayError};
 
@@ -23,11 +23,10 @@ pub(super) fn is_streamed(log: &Path) -> bool {
 /// # Errors
 /// If the log cannot be read, or begins otherwise.
 pub(super) fn started(log: &Path) -> Result<RunStarted, Failure> {
-    let mut lines = BufReader::new(File::open(log).map_err(|error| unreadable(log, &error))?);
-    let mut line = String::new();
-    lines.read_line(&mut line).map_err(|error| unreadable(log, &error))?;
-    let first = if line.is_empty() { None } else { Some(Decoder::default().event(line.trim_end_matches('\n'))) };
-    let first = first.transpose().map_err(|error| undecodable(log, &error.to_string()))?;
+    let (mut lines, mut line) = (opened(log)?, Vec::new());
+    lines.read_until(b'\n', &mut line).map_err(|error| unreadable(log, &error))?;
+    let first = (!line.is_empty()).then(|| Decoder::default().event_of(&line));
+    let first = first.transpose().map_err(|error| undecodable(log, &error))?;
     Ok(replay::started_by(first.as_ref().map(|event| &event.body)).map_err(|error| unfit(log, &error))?.clone())
 }
 
@@ -40,13 +39,17 @@ fn unreadable(log: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("cannot read {}: {error}", log.display()), "check the path")
 }
 
-fn undecodable(log: &Path, error: &str) -> Failure {
+fn undecodable(log: &Path, error: &DecodeError) -> Failure {
     Failure::usage(format!("{}: {error}", log.display()), UNREADABLE)
+}
+
+fn opened(log: &Path) -> Result<BufReader<File>, Failure> {
+    File::open(log).map(BufReader::new).map_err(|error| unreadable(log, &error))
 }
 
 /// Reads a log line by line: the whole of it would take a multiple of its size. A run that was killed leaves a line without its end, which is
 /// no event.
-pub(super) fn each_event(log: &Path, take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
+pub(super) fn events_so_far(log: &Path, take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
     read(log, false, take)
 }
 
@@ -56,14 +59,9 @@ pub(super) fn every_event(log: &Path, take: impl FnMut(Event) -> Result<(), Fail
 }
 
 fn read(log: &Path, is_whole: bool, mut take: impl FnMut(Event) -> Result<(), Failure>) -> Result<(), Failure> {
-    let unreadable = |error| unreadable(log, &error);
-    let mut decoder = Decoder::default();
-    let mut text = BufReader::new(File::open(log).map_err(unreadable)?);
-    let mut line = Vec::new();
-    while text.read_until(b'\n', &mut line).map_err(unreadable)? > 0 {
-        let text = str::from_utf8(&line).map_err(|error| error.to_string());
-        let event = text.and_then(|text| decoder.event(text.trim_end_matches('\n')).map_err(|error| error.to_string()));
-        match event {
+    let (mut lines, mut line, mut decoder) = (opened(log)?, Vec::new(), Decoder::default());
+    while lines.read_until(b'\n', &mut line).map_err(|error| unreadable(log, &error))? > 0 {
+        match decoder.event_of(&line) {
             Ok(event) => take(event)?,
             Err(_) if !is_whole && !line.ends_with(b"\n") => break,
             Err(error) => return Err(undecodable(log, &error)),

@@ -111,6 +111,9 @@ pub(super) fn write(
     let none = BTreeMap::new();
     for log in logs {
         let mut folders = Folders::of(record, &none);
+        if !folders.are_wanted() {
+            continue;
+        }
         every_event(&log.file, |event| folders.event(&Arc::new(event), dir))?;
     }
     dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|error| internal(error.to_string()))?)
@@ -120,7 +123,7 @@ pub(super) fn write(
 fn copied(part: &Recorded, whole: &RunRecord, dir: &mut ReportDir) -> Result<(), Failure> {
     let Some(ShardRecord { part: number, parts, .. }) = part.record.shard else { return Ok(()) };
     for log in &part.logs {
-        dir.write(&[&log_of_part(number, parts)], &given::read(&log.file)?)?;
+        dir.copy(&[&log_of_part(number, parts)], &log.file)?;
     }
     let mut names: Vec<&str> = part.record.scenarios.iter().map(|one| &*one.name).collect();
     names.retain(|name| whole.scenarios.iter().any(|one| one.name == *name && has_evidence(one)));

@@ -10,7 +10,7 @@ use gateproof_report::terminal::printable;
 
 use super::belongs::is_of;
 use super::evidence::Collector;
-use super::log_file::{each_event, is_streamed};
+use super::log_file::{events_so_far, is_streamed};
 use super::output::tell;
 use super::profiles::profile_rules;
 use super::{Failure, diagnose};
@@ -26,7 +26,7 @@ pub(super) fn page(record: &RunRecord, logs: &[PathBuf], news: Option<Diff>) -> 
     for log in logs.iter().filter(|log| !is_streamed(log)) {
         let (mut collector, mut is_whole) = (Collector::default(), false);
         let mut is_known = false;
-        each_event(log, |event| {
+        events_so_far(log, |event| {
             if !is_known {
                 is_of(log, Some(&event.body), record)?;
                 is_known = true;

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::causes::exit_code;
 use super::dialect::DialectArg;
-use super::log_file::{self, every_event};
+use super::log_file::{self, every_event, is_streamed};
 use super::options::scenarios_of;
 use super::output::{self, Format, FormatArg, say};
 use super::recorded::logs_in;
-use super::report_dir::{EVENTS, file_of, readable};
+use super::report_dir::{EVENTS, file_of};
 use super::{Failure, Outcome, own};
 use crate::run::releases::Unanswered;
 use crate::run::replay::Replay;
@@ -68,9 +68,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let replay = Replay::new(&scenarios, &suite.contract, suite.preflight.as_deref());
     if let Some(version) = args.gateway_api_version {
-        // It is read twice.
-        readable(&file)?;
-        let mut survey = Survey::new(&suite.dialect, version);
+        if is_streamed(&file) {
+            let problem =
+                format!("{} is no file, and a log is read twice to judge it as if at another release", file.display());
+            return Err(Failure::usage(problem, "write it to a file, and name that"));
+        }
+        let mut survey = Survey::new(&suite.contract, version);
         every_event(&file, |event| survey.event(&event).map_err(wrong))?;
         let Surveyed { recorded_at, definitions, must_be_run } = survey.end(&scenarios).map_err(wrong)?;
         let record = judged(replay.at(version, &must_be_run))?;

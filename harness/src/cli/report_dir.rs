@@ -7,8 +7,8 @@
 mod name;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use gateproof_report::record::{RunRecord, repeat_of};
@@ -148,6 +148,15 @@ impl ReportDir {
         fs::write(&path, text).map_err(|error| self.failure(&path, &error))
     }
 
+    /// Writes what stands in another file, however large.
+    pub(crate) fn copy(&mut self, parts: &[&str], from: &Path) -> Result<(), Failure> {
+        let mut source = File::open(from)
+            .map_err(|error| Failure::usage(format!("cannot read {}: {error}", from.display()), "check the path"))?;
+        let path = self.place(parts)?;
+        let copied = File::create(&path).and_then(|mut file| io::copy(&mut source, &mut file));
+        copied.map(drop).map_err(|error| self.failure(&path, &error))
+    }
+
     fn mark(&mut self, previous: Option<&str>) -> Result<(), Failure> {
         self.taken = true;
         let path = self.root.join(LIST);
@@ -263,7 +272,7 @@ impl ReportDir {
             .all(|way| fs::symlink_metadata(way).is_ok_and(|there| there.is_dir()))
     }
 
-    fn failure(&self, path: &Path, error: &std::io::Error) -> Failure {
+    fn failure(&self, path: &Path, error: &io::Error) -> Failure {
         Failure::environment(
             format!("cannot write {}: {error}", path.display()),
             "name a directory that can be written with --report-dir",

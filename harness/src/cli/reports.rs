@@ -9,7 +9,7 @@ use gateproof_report::{junit, markdown};
 
 use super::baseline::Baseline;
 use super::failures::Folders;
-use super::log_file::{each_event, is_streamed};
+use super::log_file::{events_so_far, is_streamed};
 use super::own::{Needs, Own};
 use super::page::page;
 use super::profiles::profile_rules;
@@ -112,7 +112,7 @@ pub(crate) fn write(
     if is_streamed(&log) {
         output.events.iter().try_for_each(|event| folders.event(event, dir))?;
     } else if folders.are_wanted() {
-        each_event(&log, |event| folders.event(&Arc::new(event), dir))?;
+        events_so_far(&log, |event| folders.event(&Arc::new(event), dir))?;
     }
     folders.finish(dir)?;
     dir.write(&[RECORD], &serde_json::to_string_pretty(record).map_err(|e| internal(e.to_string()))?)

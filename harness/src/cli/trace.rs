@@ -9,7 +9,7 @@ use gateproof_report::trace::{self, Execution, Happening, Micros, Trace, What};
 use jiff::Timestamp;
 
 use super::belongs::is_of;
-use super::log_file::each_event;
+use super::log_file::events_so_far;
 use super::output::tell;
 use super::recorded::logs_in;
 use super::report_dir::{EVENTS, file_of, readable};
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     for log in logs(dir)? {
         readable(&log)?;
         let mut events = Vec::new();
-        each_event(&log, |event| {
+        events_so_far(&log, |event| {
             if events.is_empty() {
                 is_of(&log, Some(&event.body), &record)?;
             }

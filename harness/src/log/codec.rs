@@ -135,6 +135,14 @@ pub struct Decoder {
 }
 
 impl Decoder {
+    /// The event of the next line, as its bytes were read, with its end or without.
+    pub fn event_of(&mut self, line: &[u8]) -> Result<Event, DecodeError> {
+        match str::from_utf8(line.strip_suffix(b"\n").unwrap_or(line)) {
+            Ok(line) => self.event(line),
+            Err(error) => Err(DecodeError { line: self.read + 1, problem: error.to_string() }),
+        }
+    }
+
     /// The event of the next line.
     pub fn event(&mut self, line: &str) -> Result<Event, DecodeError> {
         let index = self.read;
@@ -169,6 +177,15 @@ mod tests {
 
     use super::*;
     use crate::log::Ended;
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_with_their_line() {
+        let mut decoder = Decoder::default();
+        let first = br#"{"seq":0,"at":0,"scope":"run","body":"tick"}"#;
+        assert_eq!(decoder.event_of(first).map_err(|error| error.to_string()).map(|event| event.seq), Ok(0));
+        let error = decoder.event_of(b"\"\xff\n").unwrap_err().to_string();
+        assert!(error.starts_with("line 2 of the log: invalid utf-8"), "{error}");
+    }
 
     fn observed(seq: u64, name: &str, change: Change, object: Value) -> Event {
         let kind = if name == "definition" { DEFINITION } else { "Thing" }.to_owned();

@@ -151,11 +151,11 @@ pub struct Timing {
 /// What one object of an execution may have ([`Timing::versions`]).
 const VERSIONS: u32 = 5000;
 
-/// How many times that all of them may have together, so that no run grows without end. Nobody is failed by it.
-const OBJECTS: u32 = 10;
+/// How many times as many all of them may have together, so that no run grows without end. Nobody is failed by it.
+const TIMES_FOR_ALL: u32 = 10;
 
 /// How many versions of all objects of an execution are logged.
-pub const MOST_VERSIONS: u32 = OBJECTS * VERSIONS;
+pub const MOST_VERSIONS: u32 = TIMES_FOR_ALL * VERSIONS;
 
 impl Timing {
     /// How long deployed backends may take to become ready. Nobody is judged by it, and how fast the target is says nothing of
@@ -243,7 +243,7 @@ impl Timing {
 
     /// How many versions of all its objects an execution takes in.
     pub fn versions_of_all(&self) -> u32 {
-        self.versions.saturating_mul(OBJECTS)
+        self.versions.saturating_mul(TIMES_FOR_ALL)
     }
 
     /// Every budget multiplied by `factor`; quiet windows, holds and counts stay as they are, and so does what lost watches and others may
@@ -280,5 +280,19 @@ mod millis {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The log has no more than a judge takes in, whatever the profile; neither knows of the other.
+    #[test]
+    fn what_is_logged_of_all_objects_is_what_a_judge_takes_in() {
+        for profile in [TimingProfile::Embedded, TimingProfile::Real] {
+            let timing = Timing::of(profile);
+            assert_eq!((timing.versions, timing.versions_of_all()), (5000, MOST_VERSIONS));
+        }
     }
 }

@@ -119,8 +119,8 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// Judges every execution of a log again, that of `preflight` too, as its events are read: nothing of them stays but what a judge
-/// may still be asked about.
+/// Judges every execution of a log again, that of `preflight` too, as its events are read: of these stays what a run
+/// keeps of them.
 pub struct Replay<'s> {
     scenarios: &'s [Scenario],
     contract: &'s Arc<Contract>,
@@ -181,7 +181,7 @@ impl<'s> Replay<'s> {
     }
 
     /// Judges as if at another release. What has no meaning there does not appear, nor does what has to be run to be known
-    /// ([`Survey`]), unless it failed at something that is asked at both.
+    /// ([`Survey`](super::survey::Survey)), unless it failed at something that is asked at both.
     #[must_use]
     pub fn at(self, release: Version, to_be_run: &[Unanswered]) -> Self {
         let parted = to_be_run.iter().map(|one| (one.scenario.clone(), one.is_written_alike)).collect();
@@ -378,6 +378,7 @@ impl<'s> Run<'s> {
         let beyond = self.alike.beyond(self.entries.len(), &name, &verdict);
         self.entries.push(Entry { name, scenario, end: End::Judged(Box::new(verdict)) });
         if let Some(beyond) = beyond {
+            self.tally.forget(&self.entries[beyond].name);
             self.entries[beyond].end = End::Alike;
         }
         Ok(())
@@ -397,7 +398,7 @@ impl<'s> Run<'s> {
 }
 
 /// Whether a log is of the dialect and the edition that it is held against.
-fn is_of(started: &RunStarted, contract: &Contract) -> Result<(), ReplayError> {
+pub(super) fn is_of(started: &RunStarted, contract: &Contract) -> Result<(), ReplayError> {
     if started.dialect != contract.name() {
         let (of, other) = (started.dialect.clone(), contract.name().to_owned());
         return Err(ReplayError::Dialect { of, other });

@@ -7,14 +7,14 @@ use indexmap::IndexMap;
 
 use super::otherwise::Otherwise;
 use super::releases::{Recorded, Unanswered, release_in_words, unanswered};
-use super::replay::{ReplayError, basis, started_by};
-use crate::dialects::Dialect;
+use super::replay::{ReplayError, basis, is_of, started_by};
+use crate::judge::contract::Contract;
 use crate::log::{Body, Event, RunStarted, Scope};
 use crate::scenario::{Release, Scenario, Version};
 
 /// What of a log, event by event, decides what has to be run to know how its target does at another release.
 pub struct Survey<'s> {
-    dialect: &'s Dialect,
+    contract: &'s Contract,
     wanted: Version,
     log: Option<Log<'s>>,
 }
@@ -40,19 +40,19 @@ pub struct Surveyed {
 
 impl<'s> Survey<'s> {
     /// Before the first event.
-    pub fn new(dialect: &'s Dialect, wanted: Version) -> Self {
-        Survey { dialect, wanted, log: None }
+    pub fn new(contract: &'s Contract, wanted: Version) -> Self {
+        Survey { contract, wanted, log: None }
     }
 
     /// Takes in the next event.
     ///
     /// # Errors
-    /// If the first is not the start of a run of a release.
+    /// If the first is not the start of a run of the dialect and of a release.
     pub fn event(&mut self, event: &Event) -> Result<(), ReplayError> {
-        if self.log.is_none() {
-            self.log = Some(self.begun(started_by(Some(&event.body))?)?);
-        }
-        let Some(log) = &mut self.log else { return Err(ReplayError::NoStart) };
+        let mut log = match self.log.take() {
+            Some(log) => log,
+            None => self.begun(started_by(Some(&event.body))?)?,
+        };
         log.otherwise.event(event);
         match (&event.scope, &event.body) {
             (Scope::Scenario(name), Body::ScenarioStarted(bindings)) => {
@@ -61,16 +61,18 @@ impl<'s> Survey<'s> {
             (Scope::Scenario(name), Body::ScenarioEnded(_)) => log.ran.extend(log.open.shift_remove(name)),
             _ => {}
         }
+        self.log = Some(log);
         Ok(())
     }
 
     fn begun(&self, started: &RunStarted) -> Result<Log<'s>, ReplayError> {
+        is_of(started, self.contract)?;
         let recorded = basis(started)?.release.ok_or(ReplayError::NoRelease)?;
         let written_at = started.definitions.as_deref().and_then(release_in_words).unwrap_or(recorded);
         Ok(Log {
             started: started.clone(),
             recorded,
-            otherwise: Otherwise::new(self.dialect, written_at, self.wanted),
+            otherwise: Otherwise::new(self.contract.dialect(), written_at, self.wanted),
             open: IndexMap::new(),
             ran: BTreeSet::new(),
         })
