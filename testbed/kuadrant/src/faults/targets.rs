@@ -193,7 +193,7 @@ pub(super) const FAULTS: &[Fault] = &[
             });
         }
     }),
-    view!("ignores-merging", "Takes every strategy for atomic.", ["KUADRANT-06"], |snapshot| {
+    view!("ignores-merging", "Takes every strategy for atomic.", ["KUADRANT-06", "KUADRANT-07"], |snapshot| {
         for kind in [Kind::AuthPolicy, Kind::RateLimitPolicy] {
             snapshot.edit(kind, |policy| {
                 for part in ["defaults", "overrides"] {
