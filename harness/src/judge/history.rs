@@ -11,6 +11,9 @@ use crate::dialects::Dialect;
 use crate::log::{Body, Change, Elapsed, Event, ObjectKey, Sight, WriteOutcome, WriteVerb};
 use crate::scenario::ObjectRef;
 
+/// Where a Gateway names its class.
+const CLASS: &str = "/spec/gatewayClassName";
+
 /// One version of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Version {
@@ -59,10 +62,10 @@ impl Track {
     }
 }
 
-/// What of an object says where it can be reached.
-fn reached_at<'o>(object: &'o Value, dialect: &Dialect) -> (Option<&'o Value>, &'o [Value]) {
+/// What of an object says where it can be reached, and by whose doing.
+fn reached_at<'o>(object: &'o Value, dialect: &Dialect) -> (Option<&'o Value>, Option<&'o Value>, &'o [Value]) {
     let addresses = dialect.entries().map_or(&[][..], |entries| entries.addresses.list(object));
-    (object.pointer("/spec/listeners"), addresses)
+    (object.pointer(CLASS), object.pointer("/spec/listeners"), addresses)
 }
 
 /// What the harness last wrote.
@@ -192,6 +195,13 @@ impl History {
             (None, seen) => seen.is_none_or(|track| track.gone),
             (Some(found), seen) => seen.is_some_and(|track| track.has_shown(found)),
         }
+    }
+
+    /// Whether a Gateway was once of this class, and is of another now.
+    pub fn has_left(&self, gateway: &ObjectRef, class: &str) -> bool {
+        let is_of = |version: &Version| version.object.pointer(CLASS).and_then(Value::as_str) == Some(class);
+        let Latest::Current(latest) = self.latest(gateway) else { return false };
+        !is_of(latest) && self.versions(gateway).iter().any(is_of)
     }
 
     /// The key of an object that was seen or written.

@@ -3,7 +3,8 @@
 //! Some networks say of a port that nobody serves that there is no route to its host. Others say so because there is none from
 //! here. Where the very address accepts a connection at another port right after, it is the former, and the port is refused. What was
 //! so before does not count: the way may have been lost since. A Gateway that is gone takes its address with it, though, and often the
-//! route to it: if it answered before, that there is no way to it now is what its going comes to.
+//! route to it: if it answered before, that there is no way to it now is what its going comes to. One that goes over from the class
+//! under test to another is gone for its controller, whatever its status still says.
 
 use std::net::IpAddr;
 
@@ -31,11 +32,22 @@ fn refused(mut exchange: Exchange, because: &str) -> Exchange {
 
 /// The exchange as it counts if it is asked whether nothing answers at a Gateway that did, is gone now, and could not be connected to.
 pub(super) fn taken_down(exchange: &Exchange, probe: &Probe, env: &Env<'_>) -> Option<Exchange> {
-    let is_taken_down = probe.answer.is_silence()
-        && exchange.connected_to.is_none()
-        && matches!(exchange.error, Some(ProbeError::NoRoute { .. } | ProbeError::Unreachable(_)))
-        && matches!(env.history.latest(&probe.target.gateway), Latest::Gone);
-    is_taken_down.then(|| refused(exchange.clone(), "where a Gateway answered that is gone"))
+    if !probe.answer.is_silence()
+        || exchange.connected_to.is_some()
+        || !matches!(exchange.error, Some(ProbeError::NoRoute { .. } | ProbeError::Unreachable(_)))
+    {
+        return None;
+    }
+    let gateway = &probe.target.gateway;
+    let has_left = |class: &String| env.history.has_left(gateway, class);
+    let because = match env.history.latest(gateway) {
+        Latest::Gone => "where a Gateway answered that is gone",
+        _ if env.bindings.gateway_class.as_ref().is_some_and(has_left) => {
+            "where a Gateway answered that is of another class now"
+        }
+        _ => return None,
+    };
+    Some(refused(exchange.clone(), because))
 }
 
 /// The questions at the other ports of the listeners of a Gateway, after requests to one of them that found no route.

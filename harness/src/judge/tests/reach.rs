@@ -2,6 +2,7 @@
 
 use gateproof_report::record::Outcome;
 use rstest::rstest;
+use serde_json::{Value, json};
 
 use super::driver::*;
 use crate::log::{Change, ProbeError, ProbeRequest, Scope};
@@ -89,6 +90,43 @@ fn no_way_to_a_gateway_that_is_gone_is_no_answer(
             true => Back::Status(404),
             false => back.clone(),
         });
+    let verdict = play.run();
+    assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
+}
+
+fn of_class(class: &str, generation: i64) -> Value {
+    let mut gateway = pool_gateway();
+    gateway["spec"]["gatewayClassName"] = json!(class);
+    gateway["metadata"]["generation"] = json!(generation);
+    gateway
+}
+
+/// Its status may keep the address, which nobody is to clear, while what had the address is taken down.
+#[rstest]
+#[case::of_another("class", "nobodys", true, Answer::NoAnswer, Outcome::Passed)]
+#[case::that_never_answered("class", "nobodys", false, Answer::NoAnswer, Outcome::Inconclusive)]
+#[case::that_should_answer("class", "nobodys", true, backend("echo"), Outcome::Inconclusive)]
+#[case::that_it_always_had("nobodys", "nobodys", true, Answer::NoAnswer, Outcome::Inconclusive)]
+#[case::under_test("class", "class", true, Answer::NoAnswer, Outcome::Inconclusive)]
+#[case::under_test_again("nobodys", "class", true, Answer::NoAnswer, Outcome::Inconclusive)]
+fn no_way_to_a_gateway_that_left_its_class_is_no_answer(
+    #[case] first: &str,
+    #[case] later: &str,
+    #[case] answered: bool,
+    #[case] wanted: Answer,
+    #[case] outcome: Outcome,
+) {
+    let before = asks(get(if answered { backend("echo") } else { status(&[404]) }));
+    let later = of_class(later, 2);
+    let mut play = Play::new(scenario(vec![before, apply(vec![route(&["http"])]), asks(get(wanted))]));
+    play.push(Scope::Pool("http".into()), seen(Change::Modified, &of_class(first, 1)));
+    let mut play = play.writes(move |_, _| (admitted(1), vec![(5, modified(&later))])).probes(move |_, id, _| match id
+        .starts_with("tok-0-")
+    {
+        true if answered => Back::Echo("echo-pod"),
+        true => Back::Status(404),
+        false => Back::Error(ProbeError::Unreachable("no Service has the address".to_owned())),
+    });
     let verdict = play.run();
     assert_eq!(verdict.outcome, outcome, "{:?} {:?}", verdict.reason, verdict.findings);
 }
